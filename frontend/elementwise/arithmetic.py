@@ -7,7 +7,6 @@ chosen whose derivative is finite wherever the function is smooth.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -78,7 +77,7 @@ def as_float(x: Node) -> Node:
     return x if x.dtype.is_float else to_dtype(x, default_float())
 
 
-def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Node], Node]:
+def float_op(op: Op, doc: str, arg: int | None = None, name: str = "") -> Callable[[Node], Node]:
     """A function of one float: the op, after a cast of what is not a float."""
 
     def function(x: Node) -> Node:

@@ -53,8 +53,8 @@ def _comparable(name: str, a: Operand, b: Operand) -> list[Node]:
 
 
 def _meeting(a: DType, b: DType) -> DType:
-    whole, found = a if a.is_int else b, promote(a, b)
-    return dt.float64 if found.is_float and whole.is_int and whole.bits > 16 else found
+    whole, common = a if a.is_int else b, promote(a, b)
+    return dt.float64 if common.is_float and whole.is_int and whole.bits > 16 else common
 
 
 def _of_number(name: str, a: Operand, b: Operand) -> tuple[Node, Node]:

@@ -156,8 +156,8 @@ def nextafter(a: Operand, b: Operand) -> Node:
     least = bit_or(bit_and(as_bits(y), -(1 << (bits.dtype.bits - 1))), 1)  # the least subnormal, with the sign of y
     grows = eq(lt(x, y), gt(x, 0.0))  # the greater the magnitude, the greater the bits
     moved = where(eq(x, 0.0), least, add(bits, where(grows, 1, full_like(bits, -1))))
-    found = where(eq(x, y), y, node(Op.BITCAST, (moved,), x.dtype))
-    return where(logical_or(isnan(x), isnan(y)), add(x, y), found)
+    following = where(eq(x, y), y, node(Op.BITCAST, (moved,), x.dtype))
+    return where(logical_or(isnan(x), isnan(y)), add(x, y), following)
 
 
 def real(x: Node) -> Node:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeGuard
 
 from ... import errors
 from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, reshape
 from ..elementwise.all import add, as_float, div, mul, sub
-from ..operands.arguments import as_int, axes_in_order, normalise_axis
+from ..operands.arguments import Axes, as_int, axes_in_order, normalise_axis
 from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Operand, as_node, common_dtype
 from ..operands.in_float32 import in_float32
+from ..operands.likes import Nested
 from . import reductions
 from .cumulative import diff
 from .movement import concat, part
@@ -19,7 +20,7 @@ from .movement import concat, part
 Distance = Node | float  # between neighbours: one for all, or one each
 
 
-def gradient(x: Node, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Node | tuple[Node, ...]:
+def gradient(x: Node, /, *spacing: Nested, axis: Axes = None, edge_order: int = 1) -> Node | tuple[Node, ...]:
     """The derivative of x along an axis by differences of neighbours: numpy.gradient; a tuple for several axes, or all (None).
 
     spacing: the distance between samples (1), one for all axes or one per axis; or per axis their coordinates. Inside the
@@ -36,22 +37,22 @@ def gradient(x: Node, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -
     given = spacing * len(axes) if len(spacing) == 1 and _is_number(spacing[0]) else spacing or (1.0,) * len(axes)
     if len(given) != len(axes):
         raise errors.ArgumentError(f"gradient: {len(spacing)} spacings for {len(axes)} axes")
-    found = tuple(_derivative(as_float(x), a, h, order) for a, h in zip(axes, given, strict=True))
-    return found[0] if len(found) == 1 else found
+    slopes = tuple(_derivative(as_float(x), a, h, order) for a, h in zip(axes, given, strict=True))
+    return slopes[0] if len(slopes) == 1 else slopes
 
 
-def _is_number(h: Any) -> bool:
+def _is_number(h: Nested) -> TypeGuard[Operand]:
     return isinstance(h, (int, float)) or (isinstance(h, Node) and not h.ndim)
 
 
-def _derivative(x: Node, axis: int, spacing: Any, order: int) -> Node:
+def _derivative(x: Node, axis: int, spacing: Nested, order: int) -> Node:
     n = x.shape[axis]
     if n <= order:
         raise errors.ShapeError(f"gradient: axis {axis} of shape {x.shape} has too few samples for edge_order {order}")
     return _slopes(x, axis, _distances(x, axis, spacing), order)
 
 
-def _distances(x: Node, axis: int, spacing: Any) -> Distance:
+def _distances(x: Node, axis: int, spacing: Nested) -> Distance:
     """A number, or the distances between neighbours in a shape that broadcasts with x."""
     if _is_number(spacing):
         return as_node("gradient", spacing, x.dtype) if isinstance(spacing, Node) else float(spacing)
@@ -66,9 +67,9 @@ def _slopes(x: Node, axis: int, distance: Distance, order: int) -> Node:
     """Slopes between neighbours, and at each sample that of the parabola through it and its neighbours."""
     n = x.shape[axis]
 
-    def cut(y: Any, start: int, stop: int) -> Any:
-        """Some elements along the axis; of one distance for all, that."""
-        return part(y, y.ndim - x.ndim + axis, start, stop) if isinstance(y, Node) and y.ndim else y
+    def cut(y: Node, start: int, stop: int) -> Node:
+        """Some elements along the axis, which the distances begin with."""
+        return part(y, y.ndim - x.ndim + axis, start, stop)
 
     between = div(sub(cut(x, 1, n), cut(x, 0, n - 1)), distance)
     if isinstance(distance, Node) and distance.ndim:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -16,36 +15,37 @@ from ..operands.arguments import Axes, as_bool, as_double, as_int, normalise_axe
 from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Operand, broadcast_to, to_dtype
 from ..operands.in_float32 import in_float32
+from ..operands.likes import DTypeLike
 from . import reductions
 from .movement import concat, part
 from .products import alike
 
 
 @runs_in_float32
-def cumsum(x: Node, /, axis: int | None = None, dtype: Any = None) -> Node:
+def cumsum(x: Node, /, axis: int | None = None, dtype: DTypeLike = None) -> Node:
     """Running sum along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
     return _running("cumsum", Op.SCAN, x, axis, dtype)
 
 
 @runs_in_float32
-def cumprod(x: Node, /, axis: int | None = None, dtype: Any = None) -> Node:
+def cumprod(x: Node, /, axis: int | None = None, dtype: DTypeLike = None) -> Node:
     """Running product along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
     return _running("cumprod", Op.SCANMUL, x, axis, dtype)
 
 
 @runs_in_float32
-def cumulative_sum(x: Node, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Node:
+def cumulative_sum(x: Node, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False) -> Node:
     """Running sum along an axis, which may be left out for a vector; include_initial: a 0 comes first, one element more."""
     return _cumulative("cumulative_sum", Op.SCAN, x, axis, dtype, include_initial)
 
 
 @runs_in_float32
-def cumulative_prod(x: Node, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Node:
+def cumulative_prod(x: Node, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False) -> Node:
     """Running product along an axis, which may be left out for a vector; include_initial: a 1 comes first."""
     return _cumulative("cumulative_prod", Op.SCANMUL, x, axis, dtype, include_initial)
 
 
-def _running(name: str, op: Op, x: Node, axis: int | None, dtype: Any) -> Node:
+def _running(name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike) -> Node:
     x = reductions.accumulator(x, dtype)
     if axis is None:
         x, axis = reshape(x, (x.size,)), 0
@@ -55,7 +55,7 @@ def _running(name: str, op: Op, x: Node, axis: int | None, dtype: Any) -> Node:
     return node(op, (x,), place)
 
 
-def _cumulative(name: str, op: Op, x: Node, axis: int | None, dtype: Any, include_initial: bool) -> Node:
+def _cumulative(name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike, include_initial: bool) -> Node:
     if axis is None and x.ndim > 1:
         raise errors.ShapeError(f"{name}: shape {x.shape} has several axes: name one")
     out = _running(name, op, x, axis, dtype)

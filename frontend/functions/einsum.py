@@ -11,13 +11,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from math import prod
 from string import ascii_letters
-from typing import Any
 
 from ... import errors
 from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node
+from ...ir.graph.shapes import Shape
 from ..operands.arguments import as_int
 from ..operands.autocast import runs_in_half
+from ..operands.likes import Nested
 from .products import Labels, alike, sum_of_products
 from .rearrange import diagonal
 
@@ -25,7 +26,7 @@ Term = tuple[Node, tuple[Hashable, ...]]
 
 
 @runs_in_half
-def einsum(subscripts: Any, /, *operands: Any) -> Node:
+def einsum(subscripts: Nested, /, *operands: Nested) -> Node:
     """einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2]): sums of products over named axes.
 
     Axes of extent 1 broadcast. With more than two operands, the pair whose product saves most memory is multiplied first.
@@ -33,7 +34,7 @@ def einsum(subscripts: Any, /, *operands: Any) -> Node:
     """
     if not isinstance(subscripts, str):
         subscripts, operands = _from_lists([subscripts, *operands])
-    nodes = alike("einsum", *operands) if operands else []
+    nodes = alike("einsum", *operands) if operands else []  # type: ignore[arg-type]  # it refuses others
     inputs, out = _parsed(subscripts, nodes)
     terms = [_without_repeats(x, labels) for x, labels in zip(nodes, inputs, strict=True)]
     extents = _extents(subscripts, terms)
@@ -43,7 +44,7 @@ def einsum(subscripts: Any, /, *operands: Any) -> Node:
     return sum_of_products("einsum", terms, out, extents)
 
 
-def _from_lists(given: list[Any]) -> tuple[str, tuple[Any, ...]]:
+def _from_lists(given: list[Nested]) -> tuple[str, tuple[Nested, ...]]:
     """Operands each followed by a list of axis numbers, and perhaps a last list, as subscripts."""
     lists = [_letters(x) for x in given[1::2]]
     if len(given) % 2:
@@ -51,13 +52,13 @@ def _from_lists(given: list[Any]) -> tuple[str, tuple[Any, ...]]:
     return ",".join(lists), tuple(given[::2])
 
 
-def _letters(numbers: Any) -> str:
+def _letters(numbers: object) -> str:
     if not isinstance(numbers, (tuple, list)):
         raise errors.ShapeError("einsum: expected subscripts as text, or a list of axis numbers after each operand")
-    found = [n if n is Ellipsis else as_int("einsum", "an axis number", n) for n in numbers]
-    if not all(n is Ellipsis or 0 <= n < len(ascii_letters) for n in found):
+    axes = [n if n is Ellipsis else as_int("einsum", "an axis number", n) for n in numbers]
+    if not all(n is Ellipsis or 0 <= n < len(ascii_letters) for n in axes):
         raise errors.ShapeError(f"einsum: axis numbers must be 0 to {len(ascii_letters) - 1}, not {brief(numbers)}")
-    return "".join("..." if n is Ellipsis else ascii_letters[n] for n in found)
+    return "".join("..." if n is Ellipsis else ascii_letters[n] for n in axes)
 
 
 # ---------------------------------------------------------------- the notation
@@ -80,7 +81,7 @@ def _parsed(subscripts: str, operands: Sequence[Node]) -> tuple[list[tuple[Hasha
     return inputs, out
 
 
-def _labels(subscripts: str, part: str, ndim: int, shape: Any) -> tuple[Hashable, ...]:
+def _labels(subscripts: str, part: str, ndim: int, shape: Shape | None) -> tuple[Hashable, ...]:
     before, dots, after = part.partition("...")
     if not all(c in ascii_letters for c in before + after):
         raise errors.ShapeError(f'einsum: "{part}" of "{subscripts}" has something other than letters and one "..."')
@@ -103,15 +104,15 @@ def _check_result(subscripts: str, inputs: Sequence[Labels], out: Labels, broadc
 
 def _extents(subscripts: str, terms: Sequence[Term]) -> dict[Hashable, int]:
     """The extent of every label; 1 gives way to any other."""
-    found: dict[Hashable, int] = {}
+    extents: dict[Hashable, int] = {}
     for x, labels in terms:
         for label, extent in zip(labels, x.shape, strict=True):
-            known = found.get(label, 1)
+            known = extents.get(label, 1)
             if 1 not in (known, extent) and known != extent:
                 named = f'"{label}"' if isinstance(label, str) else f"axis {label} of the broadcast ones"
                 raise errors.ShapeError(f'einsum: {named} of "{subscripts}" has the extents {known} and {extent}')
-            found[label] = extent if known == 1 else known
-    return found
+            extents[label] = extent if known == 1 else known
+    return extents
 
 
 # ---------------------------------------------------------------- the order of the work
@@ -141,7 +142,7 @@ def _summed(i: int, terms: Sequence[Term], out: Labels) -> Term:
     return sum_of_products("einsum", [(x, labels)], kept, own), kept
 
 
-def _multiplied(terms: Sequence[Term], out: Labels, extents: Mapping[Any, int]) -> list[Term]:
+def _multiplied(terms: Sequence[Term], out: Labels, extents: Mapping[Hashable, int]) -> list[Term]:
     """One pair replaced by its product: the pair whose product is smallest compared with its factors, then the cheapest."""
 
     def price(pair: tuple[int, int]) -> tuple[int, int]:

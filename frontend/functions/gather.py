@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from ...runtime.memory import storage
 from ..elementwise.all import add, maximum, mul, where
 from ..operands.arguments import as_int, as_ints, as_sequence, as_shape, normalise_axis
 from ..operands.broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread
+from ..operands.likes import Nested
 from .movement import reordered, stack
 
 Label = str | None  # the name of the first Tensor, which frontend/tensor/binding.py fills in
@@ -59,7 +59,7 @@ def axes_to(x: Node, count: int, place: int) -> Node:
     return reordered(x, (*range(count, count + place), *range(count), *range(count + place, x.ndim)))
 
 
-def _indices(name: str, x: Any) -> Node:
+def _indices(name: str, x: object) -> Node:
     """An integer Node, also from an int, from ints or from integer Nodes in a sequence."""
     if isinstance(x, range):
         x = as_sequence(name, "a range of indices", x)
@@ -73,11 +73,11 @@ def _indices(name: str, x: Any) -> Node:
     return as_integers(name, x)
 
 
-def _holds_node(x: Any) -> bool:
+def _holds_node(x: object) -> bool:
     return isinstance(x, Node) or (isinstance(x, (list, tuple)) and any(map(_holds_node, x)))
 
 
-def _leaf(name: str, x: Any) -> Node:
+def _leaf(name: str, x: object) -> Node:
     """Python numbers, nested in sequences, as a value in memory."""
     try:
         array = np.asarray(x)
@@ -92,7 +92,7 @@ def _leaf(name: str, x: Any) -> Node:
 # ---------------------------------------------------------------- picking
 
 
-def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) -> Node:
+def take(x: Node, indices: Nested, axis: int | None = None, *, name: Label = None) -> Node:
     """x[..., indices, ...] along one axis, or of the flattened x; shape: that of the indices in the place of the axis.
 
     indices: integers of any shape. Raises IndexError, DTypeError, ShapeError.
@@ -101,12 +101,12 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) 
         x, a = graph.reshape(x, (x.size,)), 0
     else:
         a = normalise_axis("take", axis, x.ndim)
-    found = _indices("take", indices)
+    places = _indices("take", indices)
     with provenance(site_of("take from", x, name)):
-        return axes_to(picked(x, [wrapped(found, x.shape[a])], (a,)), found.ndim, a)
+        return axes_to(picked(x, [wrapped(places, x.shape[a])], (a,)), places.ndim, a)
 
 
-def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
+def gather(x: Node, indices: Nested, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
     """The elements of x at these indices of an axis, or of several axes: rows of a table by their numbers.
 
     indices: integers for one axis, also in nested lists, or a tuple of such, or a list of Tensors, which broadcast, with one for
@@ -120,12 +120,12 @@ def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Lab
     >>> wf.gather(x, ([1, 0], [2, 0]), axis=(0, 1)).tolist()
     [6, 1]
     """
-    places, found = _along_axes("gather", x, indices, axis)
+    axes, places = _along_axes("gather", x, indices, axis)
     with provenance(site_of("gather from", x, name)):
-        return picked(x, found, places)
+        return picked(x, places, axes)
 
 
-def _along_axes(function: str, x: Node, indices: Any, axis: int | Sequence[int]) -> tuple[tuple[int, ...], list[Node]]:
+def _along_axes(function: str, x: Node, indices: Nested, axis: int | Sequence[int]) -> tuple[tuple[int, ...], list[Node]]:
     """The axes, and for each its indices as int64 of one shape."""
     if getattr(axis, "ndim", 0):
         raise errors.DTypeError(f"{function}: axis must be an int or several, not {brief(axis)}; {_AS_TORCH[function]}")
@@ -134,16 +134,16 @@ def _along_axes(function: str, x: Node, indices: Any, axis: int | Sequence[int])
     several = _by_axis(indices) if len(places) == 1 or not isinstance(indices, (tuple, list)) else indices
     if len(several) != len(places) or len(set(places)) != len(places) or not places:
         raise errors.ShapeError(f"{function}: {len(several)} indices for axes {wanted} of shape {x.shape}")
-    found = [cast(_indices(function, i), dt.int64) for i in several]
-    shape = broadcast_shape(function, [i.shape for i in found])
-    return places, [broadcast_to(i, shape) for i in found]
+    integers = [cast(_indices(function, i), dt.int64) for i in several]
+    shape = broadcast_shape(function, [i.shape for i in integers])
+    return places, [broadcast_to(i, shape) for i in integers]
 
 
-def _by_axis(indices: Any) -> Sequence[Any]:
+def _by_axis(indices: object) -> Sequence[object]:
     """The indices of each axis, of which there is one: the parts of a tuple or of a list of Tensors, else the whole."""
-    is_tuple = isinstance(indices, tuple) and not all(type(i) is int or isinstance(i, np.integer) for i in indices)
-    is_list = isinstance(indices, list) and indices and all(isinstance(i, Node) for i in indices)
-    return indices if is_tuple or is_list else (indices,)
+    if isinstance(indices, tuple) and not all(type(i) is int or isinstance(i, np.integer) for i in indices):
+        return indices
+    return indices if isinstance(indices, list) and indices and all(isinstance(i, Node) for i in indices) else (indices,)
 
 
 _AS_TORCH = {  # what to write for PyTorch's functions of these names, which take (x, dim, index, ..)
@@ -152,26 +152,26 @@ _AS_TORCH = {  # what to write for PyTorch's functions of these names, which tak
 }
 
 
-def take_along_axis(x: Node, indices: Any, axis: int | None = -1, *, name: Label = None) -> Node:
+def take_along_axis(x: Node, indices: Nested, axis: int | None = -1, *, name: Label = None) -> Node:
     """out[i, j, k] = x[i, indices[i, j, k], k] for axis 1, and so on; the other axes of x and indices broadcast.
 
     axis None: of the flattened x, by 1-d indices. Raises IndexError, DTypeError, ShapeError.
     """
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0
-    found, a = _indices("take_along_axis", indices), normalise_axis("take_along_axis", axis, x.ndim)
+    integers, a = _indices("take_along_axis", indices), normalise_axis("take_along_axis", axis, x.ndim)
     with provenance(site_of("take_along_axis from", x, name)):
-        return picked(x, _along("take_along_axis", x, found, a), tuple(range(x.ndim)))
+        return picked(x, _along("take_along_axis", x, integers, a), tuple(range(x.ndim)))
 
 
-def put_along_axis(x: Node, indices: Any, values: Operand, axis: int, *, name: Label = None) -> Node:
+def put_along_axis(x: Node, indices: Nested, values: Operand, axis: int, *, name: Label = None) -> Node:
     """x with x[i, indices[i, j, k], k] = values[i, j, k] for axis 1, and so on; of equal places the last one counts.
 
     values: cast to x's dtype, broadcast to the shape of the indices. Raises IndexError, DTypeError, ShapeError.
     """
-    found, a = _indices("put_along_axis", indices), normalise_axis("put_along_axis", axis, x.ndim)
+    integers, a = _indices("put_along_axis", indices), normalise_axis("put_along_axis", axis, x.ndim)
     with provenance(site_of("put_along_axis into", x, name)):
-        places = _along("put_along_axis", x, found, a)
+        places = _along("put_along_axis", x, integers, a)
         shape, new = places[0].shape, as_node("put_along_axis", values, x.dtype)
         if broadcast_shape("put_along_axis", [new.shape, shape]) != shape:
             raise errors.ShapeError(f"put_along_axis: values of shape {new.shape} do not fit indices of shape {shape}")
@@ -247,7 +247,7 @@ def is_written(winner: Node) -> Node:
     return node(Op.LT, (graph.full(-1, dt.int64, winner.shape), winner))
 
 
-def scatter_add(x: Node, indices: Any, values: Operand, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
+def scatter_add(x: Node, indices: Nested, values: Operand, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
     """A copy of x to which values[i] is added at index indices[i] of the axis, or of several axes; repeated indices add up.
 
     indices: as in gather, in 0 .. extent-1. values: of the shape that gather gives, or broadcast to it; the dtype is that of
@@ -256,23 +256,23 @@ def scatter_add(x: Node, indices: Any, values: Operand, axis: int | Sequence[int
     >>> wf.scatter_add(wf.zeros(4), [1, 3, 1], wf.tensor([1.0, 2.0, 3.0])).tolist()
     [0.0, 4.0, 0.0, 2.0]
     """
-    places, found = _along_axes("scatter_add", x, indices, axis)
+    axes, places = _along_axes("scatter_add", x, indices, axis)
     dtype = common_dtype("scatter_add", (x, values))
     new = as_node("scatter_add", values, dtype)
-    whole = found[0].shape + tuple(d for a, d in enumerate(x.shape) if a not in places)
+    whole = places[0].shape + tuple(d for a, d in enumerate(x.shape) if a not in axes)
     if broadcast_shape("scatter_add", [new.shape, whole]) != whole:
         raise errors.ShapeError(f"scatter_add: values of shape {new.shape} do not fit {whole}")
     with provenance(site_of("scatter_add into", x, name)):
-        _require_elements(x, found, places)
-        sums = node(Op.SCATTER, (broadcast_to(new, whole), *found), (places, x.shape))
+        _require_elements(x, places, axes)
+        sums = node(Op.SCATTER, (broadcast_to(new, whole), *places), (axes, x.shape))
         return add(as_node("scatter_add", x, dtype), sums)
 
 
 def masked_fill(x: Node, mask: Operand, value: Operand) -> Node:
     """value (in x's dtype) where the mask holds, else x; all three broadcast. Raises DTypeError, ShapeError."""
-    found = common_dtype("masked_fill", [mask])
-    if found is not dt.bool_:
-        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {found.name}")
+    dtype = common_dtype("masked_fill", [mask])
+    if dtype is not dt.bool_:
+        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {dtype.name}")
     return where(mask, as_node("masked_fill", value, x.dtype), x)
 
 

@@ -195,15 +195,15 @@ def window(x: Node, axis: int, size: int, stride: int = 1, dilation: int = 1) ->
 
 def window_views(shape: Shape, axis: int, size: int, stride: int, dilation: int) -> list[View]:
     """The views that make windows along an axis, each with the shape of its result; the sizes must fit."""
-    found: list[View] = []
+    views: list[View] = []
     for op, arg in ((Op.EXPAND, ((axis + 1, size),)), (Op.SKEW, (axis, axis + 1, dilation))):
         shape = shape_of(op, shape, arg)
-        found.append((op, arg, shape))
+        views.append((op, arg, shape))
     if stride != 1:
         last = (-(-shape[axis] // stride) - 1) * stride
         cut = tuple((0, last + 1, stride) if i == axis else (0, d, 1) for i, d in enumerate(shape))
-        found.append((Op.SLICE, cut, shape_of(Op.SLICE, shape, cut)))
-    return found
+        views.append((Op.SLICE, cut, shape_of(Op.SLICE, shape, cut)))
+    return views
 
 
 def concat(parts: Sequence[Node], /, axis: int | None = 0) -> Node:
@@ -242,12 +242,12 @@ def _chosen(parts: list[Node], axis: int) -> Node:
     *starts, total = accumulate((x.shape[axis] for x in parts), initial=0)
     shape = addressable("concat", tuple(total if i == axis else d for i, d in enumerate(parts[0].shape)))
     position = spread(node(Op.IOTA, (), total), [axis], shape)
-    found = [(start, _placed(x, axis, start, total)) for start, x in zip(starts, parts, strict=True)]
-    while len(found) > 1:  # a tree, so that the gradient of a part goes through few choices
-        pairs = zip(found[::2], found[1::2], strict=False)
+    placed = [(start, _placed(x, axis, start, total)) for start, x in zip(starts, parts, strict=True)]
+    while len(placed) > 1:  # a tree, so that the gradient of a part goes through few choices
+        pairs = zip(placed[::2], placed[1::2], strict=False)
         chosen = [(start, where(lt(position, middle), x, y)) for (start, x), (middle, y) in pairs]
-        found = chosen + found[len(found) - len(found) % 2 :]
-    return found[0][1]
+        placed = chosen + placed[len(placed) - len(placed) % 2 :]
+    return placed[0][1]
 
 
 def _placed(x: Node, axis: int, start: int, total: int) -> Node:

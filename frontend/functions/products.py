@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -28,7 +27,7 @@ Factor = tuple[Node, Labels]
 Places = tuple[int, ...]
 
 
-def sum_of_products(name: str, factors: Sequence[Factor], out: Labels, extents: Mapping[Any, int]) -> Node:
+def sum_of_products(name: str, factors: Sequence[Factor], out: Labels, extents: Mapping[Hashable, int]) -> Node:
     """The product of one or two factors of one dtype, each with a label per axis, summed over the labels not in `out`."""
     over = [*dict.fromkeys(label for _, labels in factors for label in labels if label not in out)]
     order = [*out, *over]
@@ -68,12 +67,6 @@ def alike(name: str, *operands: Operand) -> list[Node]:
     return [as_node(name, x, dtype) for x in operands]
 
 
-def _require_axes(name: str, *operands: Node) -> None:
-    if not all(x.ndim for x in operands):
-        shapes = " and ".join(str(x.shape) for x in operands)
-        raise errors.ShapeError(f"{name}: both operands need at least one axis, got shapes {shapes}")
-
-
 @runs_in_half
 def matmul(a: Operand, b: Operand, /) -> Node:
     """a @ b as NumPy has it: vectors, matrices, and stacks of matrices whose leading axes broadcast. Raises ShapeError."""
@@ -102,7 +95,7 @@ def _matmul_axes(a: Shape, b: Shape) -> tuple[Places, Places, Shape, int]:
 
 
 @runs_in_half
-def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Node:
+def tensordot(a: Operand, b: Operand, /, axes: int | Sequence[int | Sequence[int]] = 2) -> Node:
     """The sum over pairs of axes: the last `axes` of a with the first of b, or those listed as (axes of a, axes of b).
 
     Shape: the other axes of a, then those of b. Raises ShapeError where two paired extents differ.
@@ -111,7 +104,7 @@ def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Node:
     return _contracted("tensordot", a, b, axes)
 
 
-def _contracted(name: str, a: Node, b: Node, axes: Any) -> Node:
+def _contracted(name: str, a: Node, b: Node, axes: object) -> Node:
     mine, others = _paired(name, a, b, axes)
     for i, j in zip(mine, others, strict=True):
         if a.shape[i] != b.shape[j]:
@@ -123,7 +116,7 @@ def _contracted(name: str, a: Node, b: Node, axes: Any) -> Node:
     return sum_of_products(name, [(a, left), (b, right)], out, extents)
 
 
-def _paired(name: str, a: Node, b: Node, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _paired(name: str, a: Node, b: Node, axes: object) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if not isinstance(axes, (tuple, list)):
         count = as_int(name, "axes", axes)
         if not 0 <= count <= min(a.ndim, b.ndim):
@@ -140,12 +133,13 @@ def _paired(name: str, a: Node, b: Node, axes: Any) -> tuple[tuple[int, ...], tu
 def vecdot(a: Operand, b: Operand, /, axis: int = -1) -> Node:
     """The sum of products along one axis of both; the other axes broadcast. Raises ShapeError."""
     a, b = alike("vecdot", a, b)
-    _require_axes("vecdot", a, b)
+    if not (a.ndim and b.ndim):
+        raise errors.ShapeError(f"vecdot: both operands need at least one axis, got shapes {a.shape} and {b.shape}")
     a, b = (_axis_last("vecdot", x, axis) for x in (a, b))
     if a.shape[-1] != b.shape[-1]:
         raise errors.ShapeError(f"vecdot: {a.shape[-1]} elements along axis {axis} of one operand, {b.shape[-1]} of the other")
     batch = broadcast_shape("vecdot", [a.shape[:-1], b.shape[:-1]])
-    labels = range(len(batch) + 1)
+    labels: Labels = range(len(batch) + 1)
     factors = [(x, labels[len(labels) - x.ndim :]) for x in (a, b)]
     return sum_of_products("vecdot", factors, labels[:-1], dict(zip(labels, (*batch, a.shape[-1]), strict=True)))
 

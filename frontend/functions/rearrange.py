@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ...ir.graph.shapes import addressable
 from ...runtime.memory import storage
 from ..operands.arguments import as_int, axes_in_order, flat_ints, normalise_axis
 from ..operands.broadcast import broadcast_shape, broadcast_to, to_dtype
+from ..operands.likes import DTypeLike, Nested
 from . import reductions
 from .cumulative import cumsum
 from .gather import take
@@ -37,7 +37,7 @@ def tile(x: Node, /, repetitions: int | Sequence[int], *more: int) -> Node:
     return graph.reshape(graph.expand(graph.reshape(x, shape), new), out)
 
 
-def repeat(x: Node, repeats: Any, /, *more: Any, axis: int | None = None) -> Node:
+def repeat(x: Node, repeats: Nested, /, *more: Nested, axis: int | None = None) -> Node:
     """Every element repeated in place along one axis, or in the flattened x: numpy.repeat.
 
     repeats: an int for all elements, or one count per element (a Tensor is computed, to know the shape of the result).
@@ -55,7 +55,7 @@ def repeat(x: Node, repeats: Any, /, *more: Any, axis: int | None = None) -> Nod
     return graph.reshape(graph.expand(x, ((place + 1, count),)), shape)
 
 
-def _repeated_each(x: Node, repeats: Any, axis: int) -> Node:
+def _repeated_each(x: Node, repeats: Nested, axis: int) -> Node:
     """The place in the result determines the element: the number of elements that end before it."""
     counts = _counts(repeats, x.shape[axis])
     total, least = (as_int("repeat", "a count", f(counts)) if counts.size else 0 for f in (reductions.sum, reductions.min))
@@ -74,7 +74,7 @@ def _require_count(count: int) -> int:
     return count
 
 
-def _counts(repeats: Any, extent: int) -> Node:
+def _counts(repeats: Nested, extent: int) -> Node:
     """One count per element as int64."""
     if not isinstance(repeats, Node):
         given = flat_ints("repeat", (repeats,))
@@ -126,7 +126,10 @@ def fliplr(x: Node, /) -> Node:
 
 def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
     """x turned k times by 90 degrees, from the first of two axes towards the second. Raises ShapeError, AxisError."""
-    a, b = _two_axes(axes, x.ndim)
+    both = axes_in_order("rot90", axes, x.ndim)
+    if len(both) != 2:
+        raise errors.ShapeError(f"rot90: axes must be two ints, not {brief(axes)}")
+    a, b = both
     match as_int("rot90", "k", k) % 4:
         case 0:
             return x
@@ -135,13 +138,6 @@ def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
         case 2:
             return flip(x, (a, b))
     return flip(swapaxes(x, a, b), b)
-
-
-def _two_axes(axes: Any, ndim: int) -> tuple[int, int]:
-    found = axes_in_order("rot90", axes, ndim)
-    if len(found) != 2:
-        raise errors.ShapeError(f"rot90: axes must be two ints, not {brief(axes)}")
-    return found[0], found[1]
 
 
 def unstack(x: Node, /, axis: int = 0) -> tuple[Node, ...]:
@@ -214,6 +210,6 @@ def diag(x: Node, /, k: int = 0) -> Node:
     return node(Op.PAD, (square,), ((max(-k, 0), max(k, 0), 0), (max(k, 0), max(-k, 0), 0)))
 
 
-def trace(x: Node, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Node:
+def trace(x: Node, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None) -> Node:
     """The sum of a diagonal; of bools and integers in 64 bits unless dtype says otherwise."""
     return reductions.sum(diagonal(x, offset, axis1, axis2), -1, dtype=dtype)

@@ -11,7 +11,6 @@ from math import prod as product
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
-from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
 from ..elementwise.all import add, as_float, detach, div, eq, invert, isfinite, isnan, reversed_order, sqrt_, sub, where
@@ -20,6 +19,7 @@ from ..operands.arguments import Axes, as_bool, as_real, normalise_axes, normali
 from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import as_dtype, spread, to_dtype
 from ..operands.in_float32 import in_float32
+from ..operands.likes import DTypeLike
 from .moments import squared_deviations
 
 
@@ -37,7 +37,7 @@ def _back(reduced: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
     return spread(reduced, [i for i in range(len(shape)) if i not in axes], shape)
 
 
-def accumulator(x: Node, dtype: DType | str | None) -> Node:
+def accumulator(x: Node, dtype: DTypeLike) -> Node:
     """x in the dtype of its sums and products: as given, else at least 64 bits for integers (as in NumPy)."""
     if dtype is not None:
         return to_dtype(x, as_dtype(dtype))
@@ -47,14 +47,14 @@ def accumulator(x: Node, dtype: DType | str | None) -> Node:
 
 
 @runs_in_float32
-def sum(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+def sum(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike = None) -> Node:
     """Sum; of bools and integers in 64 bits unless dtype says otherwise (bool: is there any), 0 of nothing."""
     x = accumulator(x, dtype)
     return _reduced("max" if x.dtype is dt.bool_ else "add", x, normalise_axes("sum", axis, x.ndim), keepdims)
 
 
 @runs_in_float32
-def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike = None) -> Node:
     """Product; of bools and integers in 64 bits unless dtype says otherwise (bool: are all), 1 of nothing."""
     x = accumulator(x, dtype)
     if x.dtype is dt.bool_:
@@ -63,7 +63,7 @@ def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | s
 
 
 @runs_in_float32
-def mean(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+def mean(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike = None) -> Node:
     """Arithmetic mean, a float (the default dtype for integers); NaN of nothing."""
     return _mean(as_float(x if dtype is None else to_dtype(x, as_dtype(dtype))), axis, keepdims)
 
@@ -154,8 +154,8 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
     last = x.shape[place] - 1
     numbers = to_dtype(node(Op.IOTA, (), x.shape[place]), dt.int32 if last < 1 << 31 else dt.int64)  # twice as many in a vector
     from_end = spread(sub(last, numbers), [place], x.shape)
-    found = to_dtype(sub(last, graph.reduce("max", where(hit, from_end, 0), (place,))), dt.int64)
-    return reshape(found, kept) if as_bool("reduction", "keepdims", keepdims) else found
+    first = to_dtype(sub(last, graph.reduce("max", where(hit, from_end, 0), (place,))), dt.int64)
+    return reshape(first, kept) if as_bool("reduction", "keepdims", keepdims) else first
 
 
 # ---------------------------------------------------------------- exponentials, the greatest element taken out first

@@ -40,7 +40,7 @@ class Key:
         return tuple(axis for axis, _ in self.arrays)
 
 
-def parse(x: Node, key: Any) -> Key:
+def parse(x: Node, key: object) -> Key:
     """The steps of x[key]. Raises IndexError, DTypeError, ShapeError (a slice with step 0)."""
     items = key if isinstance(key, tuple) else (key,)
     used = [_axes_used(item) for item in items]
@@ -49,52 +49,52 @@ def parse(x: Node, key: Any) -> Key:
         raise errors.IndexError(f"index: {sum(used)} indices for {x.ndim} axes of shape {x.shape}{hint}")
     if sum(item is Ellipsis for item in items) > 1:
         raise errors.IndexError("index: an index may have only one ...")
-    found = Key()
+    k = Key()
     advanced: list[tuple[int, int]] = []  # (number of the item, its place in `kept`)
     axis = 0
     for number, (item, taken) in enumerate(zip(items, used, strict=True)):
         if item is None:
-            found.kept.append(1)
+            k.kept.append(1)
         elif item is Ellipsis:
-            axis = _add_whole(found, x, axis, x.ndim - sum(used))
+            axis = _add_whole(k, x, axis, x.ndim - sum(used))
         elif isinstance(item, slice):
-            _add_slice(found, x.shape[axis], item)
+            _add_slice(k, x.shape[axis], item)
         else:
-            advanced.append((number, len(found.kept)))
-            _add_picking(found, x, axis, item)
+            advanced.append((number, len(k.kept)))
+            _add_picking(k, x, axis, item)
         axis += taken
-    _add_whole(found, x, axis, x.ndim - axis)
-    if len(found.kept) > MAX_AXES:
+    _add_whole(k, x, axis, x.ndim - axis)
+    if len(k.kept) > MAX_AXES:
         raise errors.IndexError(f"index: the result has more than {MAX_AXES} axes")
-    if found.arrays and advanced[-1][0] - advanced[0][0] == len(advanced) - 1:
-        found.place = advanced[0][1]
-    return found
+    if k.arrays and advanced[-1][0] - advanced[0][0] == len(advanced) - 1:
+        k.place = advanced[0][1]
+    return k
 
 
-def _axes_used(item: Any) -> int:
+def _axes_used(item: object) -> int:
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     return item.ndim if isinstance(item, Node) and item.dtype is dt.bool_ else 1
 
 
-def _add_whole(found: Key, x: Node, axis: int, count: int) -> int:
+def _add_whole(k: Key, x: Node, axis: int, count: int) -> int:
     """The next axes as they are; the axis after them."""
     for extent in x.shape[axis : axis + count]:
-        _add_slice(found, extent, slice(None))
+        _add_slice(k, extent, slice(None))
     return axis + count
 
 
-def _add_slice(found: Key, extent: int, item: slice) -> None:
+def _add_slice(k: Key, extent: int, item: slice) -> None:
     start, stop, step = _bounds(item, extent)
     count = len(range(start, stop, step))
     if count < 2:
         step = 1  # it may be too great for an int64
     if step < 0:
-        found.flips.append(len(found.shape))
+        k.flips.append(len(k.shape))
         start, step = start + (count - 1) * step, -step
-    found.shape.append(extent)
-    found.slices.append((start, start + (count - 1) * step + 1, step) if count else (0, 0, 1))
-    found.kept.append(count)
+    k.shape.append(extent)
+    k.slices.append((start, start + (count - 1) * step + 1, step) if count else (0, 0, 1))
+    k.kept.append(count)
 
 
 def _bounds(item: slice, extent: int) -> tuple[int, int, int]:
@@ -108,9 +108,9 @@ def _bounds(item: slice, extent: int) -> tuple[int, int, int]:
         raise errors.DTypeError(f"index: the bounds of {item} are not ints") from None
 
 
-def _add_picking(found: Key, x: Node, axis: int, item: Any) -> None:
+def _add_picking(k: Key, x: Node, axis: int, item: object) -> None:
     """An int, an index array or a mask."""
-    place = len(found.shape)
+    place = len(k.shape)
     if isinstance(item, bool):
         item = full(item, dt.bool_, ())
     if isinstance(item, Node) and item.dtype is dt.bool_:
@@ -119,19 +119,19 @@ def _add_picking(found: Key, x: Node, axis: int, item: Any) -> None:
             raise errors.IndexError(f"index: a mask of shape {item.shape} does not fit {_described(x, axis, extents)}")
         if item.shape != extents:  # an empty mask fits any extent and selects nothing
             item = full(False, dt.bool_, extents)
-        found.arrays.append((place, reshape(item, (item.size,))))
-        found.shape.append(prod(extents))
-        found.slices.append((0, item.size, 1))
+        k.arrays.append((place, reshape(item, (item.size,))))
+        k.shape.append(prod(extents))
+        k.slices.append((0, item.size, 1))
     elif isinstance(item, Node):
         if not (item.shape or x.shape[axis]):
             raise errors.IndexError(f"index into axis {axis} of extent 0 of shape {x.shape}")
-        found.arrays.append((place, as_integers("index", item)))
-        found.shape.append(x.shape[axis])
-        found.slices.append((0, x.shape[axis], 1))
+        k.arrays.append((place, as_integers("index", item)))
+        k.shape.append(x.shape[axis])
+        k.slices.append((0, x.shape[axis], 1))
     else:
         i = _position(x, axis, item)
-        found.shape.append(x.shape[axis])
-        found.slices.append((i, i + 1, 1))
+        k.shape.append(x.shape[axis])
+        k.slices.append((i, i + 1, 1))
 
 
 def _described(x: Node, axis: int, extents: Shape) -> str:

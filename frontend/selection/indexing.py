@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
-from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -34,7 +33,7 @@ from .nonzero import positions
 Line = tuple[str, int]  # of a file
 
 
-def getitem(x: Node, key: Any, name: str | None = None) -> Node:
+def getitem(x: Node, key: object, name: str | None = None) -> Node:
     """x[key]; `name` is the array's in errors. Raises IndexError, DTypeError, ShapeError."""
     k = parse(x, key)
     region = _region(x, k)
@@ -59,9 +58,9 @@ def _region(x: Node, k: Key) -> Node:
 
 def _indices(region: Node, k: Key) -> list[Node]:
     """The index arrays as int64 of one shape; masks are computed."""
-    found = [_trues(i) if i.dtype is dt.bool_ else wrapped(i, region.shape[axis]) for axis, i in k.arrays]
-    shape = index_shape("index", found)
-    return [broadcast_to(i, shape) for i in found]
+    integers = [_trues(i) if i.dtype is dt.bool_ else wrapped(i, region.shape[axis]) for axis, i in k.arrays]
+    shape = index_shape("index", integers)
+    return [broadcast_to(i, shape) for i in integers]
 
 
 def _trues(mask: Node) -> Node:
@@ -75,7 +74,7 @@ def _trues(mask: Node) -> Node:
 # ---------------------------------------------------------------- assignment
 
 
-def setitem(x: Node, key: Any, value: Operand, name: str | None = None) -> Node:
+def setitem(x: Node, key: object, value: Operand, name: str | None = None) -> Node:
     """x with x[key] = value, cast to x's dtype and broadcast; of equal index arrays the last one counts.
 
     Raises IndexError, DTypeError, ShapeError.
@@ -191,8 +190,8 @@ def _fitted(value: Node, shape: Shape, given: Node | None = None, shown: str = "
     """The value broadcast to the shape; an error shows `given` and `shown` in their place."""
     behind = shape[len(shape) - value.ndim :]
     if value.ndim > len(shape) or any(d not in (1, e) for d, e in zip(value.shape, behind, strict=True)):
-        found, wanted = (given or value).shape, shown or shape
-        raise errors.ShapeError(f"assignment: could not broadcast a value of shape {found} into the selected shape {wanted}")
+        own, wanted = (given or value).shape, shown or shape
+        raise errors.ShapeError(f"assignment: could not broadcast a value of shape {own} into the selected shape {wanted}")
     return broadcast_to(value, shape)
 
 

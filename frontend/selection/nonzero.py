@@ -21,7 +21,7 @@ from ..operands.arguments import Axes, as_int, normalise_axes
 from ..operands.broadcast import Operand, as_dtype, to_dtype
 
 MOST_REMEMBERED = 1 << 16  # elements of a mask whose positions are kept as long as that is
-_found: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()  # by mask: `x[m], y[m], z[m] = ...` finds them once
+_known: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()  # by mask: `x[m], y[m], z[m] = ...` finds them once
 
 
 def computed(*nodes: Node) -> list[Node]:
@@ -40,13 +40,13 @@ def positions(mask: Node) -> Node:
     """int64 flat row-major positions of the Trues, shape (how many,): a view of memory. Realises the mask's pending values."""
     if not mask.size:
         return graph.full(0, dt.int64, (0,))
-    found = _found.get(mask)
-    if found is None:
+    trues = _known.get(mask)
+    if trues is None:
         order, count = trues_first(mask)
-        found = part(order, 0, 0, number(count))
+        trues = part(order, 0, 0, number(count))
         if mask.size <= MOST_REMEMBERED:
-            _found[mask] = found
-    return found
+            _known[mask] = trues
+    return trues
 
 
 def trues_first(mask: Node, *others: Node) -> list[Node]:
@@ -84,10 +84,10 @@ def _unravelled(place: Node, shape: tuple[int, ...]) -> tuple[Node, ...]:
 
 def argwhere(x: Node) -> Node:
     """The int64 index of each element that is not 0, in row-major order: shape (how many, axes of x). Realises x."""
-    found = flatnonzero(x)
+    places = flatnonzero(x)
     if not x.ndim:
-        return graph.full(0, dt.int64, (found.size, 0))
-    return stack(_unravelled(found, x.shape), 1)
+        return graph.full(0, dt.int64, (places.size, 0))
+    return stack(_unravelled(places, x.shape), 1)
 
 
 def count_nonzero(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:

@@ -5,7 +5,7 @@ x is flattened and sorted; an element that differs from the one before it starts
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
@@ -18,28 +18,30 @@ from ..operands.broadcast import Operand, as_node, common_dtype
 from .nonzero import computed, number, positions, trues_first
 from .sorting import isin, sort
 
+N = TypeVar("N")  # a Node, for users a Tensor
 
-class UniqueAll(NamedTuple):
+
+class UniqueAll(NamedTuple, Generic[N]):
     """What unique_all gives."""
 
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    values: N
+    indices: N
+    inverse_indices: N
+    counts: N
 
 
-class UniqueCounts(NamedTuple):
+class UniqueCounts(NamedTuple, Generic[N]):
     """What unique_counts gives."""
 
-    values: Any
-    counts: Any
+    values: N
+    counts: N
 
 
-class UniqueInverse(NamedTuple):
+class UniqueInverse(NamedTuple, Generic[N]):
     """What unique_inverse gives."""
 
-    values: Any
-    inverse_indices: Any
+    values: N
+    inverse_indices: N
 
 
 def _starts(ordered: Node, equal_nan: bool) -> Node:
@@ -65,8 +67,8 @@ def _unique(x: Node, equal_nan: bool, index: bool, inverse: bool, counts: bool) 
     group_of = reshape(node(Op.SCATTER, (group, order), ((0,), (x.size,))), x.shape)
     first, count, ordered, *more = trues_first(starts, ordered, *[order] * index, *[group_of] * inverse)
     begin = part(first, 0, 0, number(count))
-    found = [node(Op.GATHER, (y, clip(begin, 0, x.size - 1)), (0,)) for y in (ordered, *more[:index])]
-    return computed(*found, *more[index:], *[_sizes(first, begin, count)] * counts)
+    firsts = [node(Op.GATHER, (y, clip(begin, 0, x.size - 1)), (0,)) for y in (ordered, *more[:index])]
+    return computed(*firsts, *more[index:], *[_sizes(first, begin, count)] * counts)
 
 
 def _sizes(first: Node, begin: Node, count: Node) -> Node:
@@ -78,7 +80,7 @@ def _sizes(first: Node, begin: Node, count: Node) -> Node:
     return sub(where(is_last, n, part(first, 0, 1, groups + 1)), begin)
 
 
-def unique_all(x: Node) -> UniqueAll:
+def unique_all(x: Node) -> UniqueAll[Node]:
     """(values, indices, inverse_indices, counts) of the distinct elements of x, ascending.
 
     values: the elements; indices: where each stands first in the flattened x; inverse_indices, of x's shape: where in
@@ -87,12 +89,12 @@ def unique_all(x: Node) -> UniqueAll:
     return UniqueAll(*_unique(x, False, True, True, True))
 
 
-def unique_counts(x: Node) -> UniqueCounts:
+def unique_counts(x: Node) -> UniqueCounts[Node]:
     """(values, counts) of the distinct elements of x, ascending; see unique_all. Realises x."""
     return UniqueCounts(*_unique(x, False, False, False, True))
 
 
-def unique_inverse(x: Node) -> UniqueInverse:
+def unique_inverse(x: Node) -> UniqueInverse[Node]:
     """(values, inverse_indices) of the distinct elements of x, ascending; see unique_all. Realises x."""
     return UniqueInverse(*_unique(x, False, False, True, False))
 
@@ -116,8 +118,8 @@ def unique(
         "return_inverse": return_inverse,
         "return_counts": return_counts,
     }
-    found = _unique(x, *(as_bool("unique", what, value) for what, value in named.items()))
-    return found[0] if len(found) == 1 else tuple(found)
+    results = _unique(x, *(as_bool("unique", what, value) for what, value in named.items()))
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 # ---------------------------------------------------------------- sets
@@ -135,9 +137,7 @@ def _chosen(x: Node, mask: Node) -> Node:
 
 def union1d(a: Operand, b: Operand) -> Node:
     """Distinct elements of a or b, ascending. Realises both."""
-    found = unique(concat(_pair("union1d", a, b)))
-    assert isinstance(found, Node)
-    return found
+    return _unique(concat(_pair("union1d", a, b)), True, False, False, False)[0]
 
 
 def intersect1d(a: Operand, b: Operand) -> Node:

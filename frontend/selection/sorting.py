@@ -145,8 +145,8 @@ def _search(table: Node, wanted: Node, right: bool, base: Node | None = None, le
     """Halves the places that are left, without branches: the answer lies in base .. base + length; unless given in all."""
 
     def step(base: Node, probe: int) -> Node:
-        found = node(Op.GATHER, (table, add(base, probe)), (0,))
-        return invert(_before(wanted, found)) if right else _before(found, wanted)
+        there = node(Op.GATHER, (table, add(base, probe)), (0,))
+        return invert(_before(wanted, there)) if right else _before(there, wanted)
 
     base = graph.full(0, dt.int64, wanted.shape) if base is None else base
     length = table.size if length is None else length
@@ -167,8 +167,8 @@ def isin(x: Operand, test: Operand, assume_unique: bool = False, invert: bool = 
     dtype = common_dtype("isin", (x, test))
     element, values = as_node("isin", x, dtype), as_node("isin", test, dtype)
     values = reshape(values, (values.size,))
-    found = _is_among(element, values) if element.size else graph.full(False, dt.bool_, element.shape)
-    return node(Op.XOR, (found, graph.full(as_bool("isin", "invert", invert), dt.bool_, found.shape)))
+    hits = _is_among(element, values) if element.size else graph.full(False, dt.bool_, element.shape)
+    return node(Op.XOR, (hits, graph.full(as_bool("isin", "invert", invert), dt.bool_, hits.shape)))
 
 
 def _is_among(x: Node, values: Node) -> Node:

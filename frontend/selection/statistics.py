@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from math import inf, nan, prod
-from typing import Any
 
 import numpy as np
 
@@ -42,6 +41,7 @@ from ..operands.arguments import Axes, as_bool, as_choice, as_count, as_double, 
 from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Scalar, broadcast_to, to_dtype
 from ..operands.in_float32 import in_float32
+from ..operands.likes import Nested
 from .interpolation import lerp
 from .sorting import searchsorted, sort
 
@@ -53,7 +53,7 @@ METHODS = ("linear", "midpoint", *CHOOSE)
 
 @runs_in_float32
 @in_float32
-def quantile(x: Node, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
+def quantile(x: Node, q: Nested, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
     """The value below which the fraction q of the elements along the axes lies: numpy.quantile.
 
     q: from 0 to 1, a number or several; shape: that of q, then the other axes of x. The place q * (n - 1) among n sorted
@@ -69,12 +69,12 @@ def quantile(x: Node, q: Any, axis: Axes = None, method: str = "linear", keepdim
 
 @runs_in_float32
 @in_float32
-def percentile(x: Node, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
+def percentile(x: Node, q: Nested, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
     """As quantile, with q from 0 to 100: numpy.percentile."""
     return _quantile("percentile", x, q, 100.0, axis, method, keepdims)
 
 
-def _quantile(name: str, x: Node, q: Any, whole: float, axis: Axes, method: str, keepdims: bool) -> Node:
+def _quantile(name: str, x: Node, q: Nested, whole: float, axis: Axes, method: str, keepdims: bool) -> Node:
     as_choice(name, "method", method, METHODS)
     axes = normalise_axes(name, axis, x.ndim)
     rest = tuple(d for a, d in enumerate(x.shape) if a not in axes)
@@ -88,7 +88,7 @@ def _quantile(name: str, x: Node, q: Any, whole: float, axis: Axes, method: str,
     return reshape(out, levels.shape + kept) if as_bool(name, "keepdims", keepdims) else out
 
 
-def _levels(name: str, q: Any, whole: float) -> Node:
+def _levels(name: str, q: Nested, whole: float) -> Node:
     """q as fractions of the whole, in float64."""
     if isinstance(q, Node):
         return div(to_dtype(q, dt.float64), whole)
@@ -98,7 +98,7 @@ def _levels(name: str, q: Any, whole: float) -> Node:
     return storage.operand(storage.from_array(levels / whole, dt.float64, copy=True))
 
 
-def _doubles(name: str, what: str, x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _doubles(name: str, what: str, x: object) -> np.ndarray:
     """Numbers, nested in sequences or not, as an array."""
     try:
         return np.asarray(x, np.float64)
@@ -130,7 +130,7 @@ def _at(ordered: Node, place: Node, method: str) -> Node:
 
 
 def histogram(
-    x: Node, bins: Any = 10, range: Any = None, density: bool = False, weights: Node | None = None
+    x: Node, bins: Nested = 10, range: Nested | None = None, density: bool = False, weights: Node | None = None
 ) -> tuple[Node, Node]:
     """(how many elements of x lie in each bin, the edges of the bins): numpy.histogram.
 
@@ -165,7 +165,7 @@ def _weights(x: Node, weights: Node) -> Node:
     return reshape(to_dtype(weights, dt.int64) if weights.dtype.kind == "b" else weights, (x.size,))
 
 
-def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> tuple[Node, DType]:
+def _edges(flat: Node, bins: Nested, limits: object, dtype: DType) -> tuple[Node, DType]:
     """The edges as they are compared with integers, and the dtype in which they are given: this one, or that of given edges."""
     if isinstance(bins, (list, tuple)):
         bins = _edges_of_numbers(bins)
@@ -182,7 +182,7 @@ def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> tuple[Node, DTyp
     return where(eq(number, count), high, inside), dtype
 
 
-def _edges_of_numbers(bins: Any) -> Node:
+def _edges_of_numbers(bins: object) -> Node:
     edges = _doubles("histogram", "bins must be a number or a vector of edges", bins)
     if (np.diff(edges) < 0).any():
         raise errors.ArgumentError(f"histogram: edges must ascend, not {brief(bins)}")
@@ -200,7 +200,7 @@ def _limits(flat: Node) -> tuple[Node, Node]:
     return where(is_none, 0.0, low), where(is_none, 1.0, high)
 
 
-def _range(limits: Any) -> tuple[float, float]:
+def _range(limits: object) -> tuple[float, float]:
     given = as_sequence("histogram", "range", limits)
     if len(given) != 2:
         raise errors.ArgumentError(f"histogram: range must be two numbers, not {brief(limits)}")

@@ -5,7 +5,7 @@ The annotations of the function's parameters say what is passed to it:
     Node            a Node, of a Tensor or anything that makes one: an array, a number, nested lists of numbers
     Operand         the same, but a Python number stays one, since its dtype is weak
     Sequence[Node]  a list of Nodes
-    Any             as given, with Nodes for all Tensors and arrays, also inside lists
+    Nested          as given, with Nodes for all Tensors and arrays, also inside lists
     Label           the name of the first Tensor, for errors; no parameter of the public function
     anything else   as given: the function checks it (arguments.py)
 
@@ -16,7 +16,7 @@ one of the given Tensors does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
@@ -30,22 +30,24 @@ from ...ir.graph.op import Op
 from ...ir.graph.site import provenance, user_site
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU
+from ..elementwise import all as ew
+from ..lazy import state
 from ..lazy.new_tensor import wrap
 from ..operands.arguments import as_sequence
-from ..operands.broadcast import WEAK, as_dtype
+from ..operands.broadcast import WEAK, Operand, as_dtype
 from .from_data import of_data
-from .in_place import rebind
 from .parameters_elsewhere import note_names
 from .tracked import Tracked
 
-F = TypeVar("F", bound=Callable[..., Any])
-Convert = Callable[[str, str, Any, list[bool]], Any]  # (function, parameter, what was passed, [does one require a gradient])
+Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
+Convert = Callable[[str, str, object, list[bool]], object]  # (function, parameter, argument, [does one require a gradient])
 
 
 # ---------------------------------------------------------------- what is passed
 
 
-def as_operand(x: Any) -> Any:
+def as_operand(x: object) -> Any:
     """A Node or a Python number from anything that an operator accepts; NotImplemented otherwise."""
     if isinstance(x, Tracked):
         return x.node
@@ -60,7 +62,7 @@ def as_operand(x: Any) -> Any:
     return NotImplemented
 
 
-def _made(name: str, what: str, x: Any, tracks: list[bool]) -> Node:
+def _made(name: str, what: str, x: object, tracks: list[bool]) -> Node:
     """The Node of a Tensor or of anything that makes one."""
     if isinstance(x, Tracked):
         tracks[0] |= x._requires_grad
@@ -81,7 +83,7 @@ def _going_along(n: Node) -> Node:
     return storage.operand(n.arg.storage)
 
 
-def _operand(name: str, what: str, x: Any, tracks: list[bool]) -> Node | bool | int | float:
+def _operand(name: str, what: str, x: object, tracks: list[bool]) -> Operand:
     """As an operator takes it, if it does, else as _made."""
     if not isinstance(x, (int, float, np.ndarray, np.generic)):
         return _made(name, what, x, tracks)
@@ -91,12 +93,12 @@ def _operand(name: str, what: str, x: Any, tracks: list[bool]) -> Node | bool | 
         return _made(name, what, x, tracks)  # which names the argument
 
 
-def _several(name: str, what: str, x: Any, tracks: list[bool]) -> list[Node]:
+def _several(name: str, what: str, x: object, tracks: list[bool]) -> list[Node]:
     """A Node of each part."""
     return [_made(name, f"{what}[{i}]", part, tracks) for i, part in enumerate(as_sequence(name, what, x))]
 
 
-def unwrapped(name: str, what: str, x: Any, tracks: list[bool]) -> Any:
+def unwrapped(name: str, what: str, x: object, tracks: list[bool]) -> Any:
     """Nodes for Tensors and arrays, also inside lists and tuples; the rest as it is."""
     if isinstance(x, Tracked):
         tracks[0] |= x._requires_grad
@@ -112,7 +114,7 @@ def unwrapped(name: str, what: str, x: Any, tracks: list[bool]) -> Any:
         raise errors.DTypeError(f"{name}: {what}: {error}") from None
 
 
-_CONVERT: dict[Any, Convert] = {"Node": _made, "Operand": _operand, "Sequence[Node]": _several, "Any": unwrapped}
+_CONVERT: dict[str, Convert] = {"Node": _made, "Operand": _operand, "Sequence[Node]": _several, "Nested": unwrapped}
 
 
 def _converter(p: Parameter) -> Convert | None:
@@ -126,22 +128,8 @@ def _converter(p: Parameter) -> Convert | None:
 # ---------------------------------------------------------------- binders
 
 
-def function(inner: Any, name: str = "") -> Callable[..., Any]:
-    """The public function of this name (that of the function of Nodes, unless given)."""
-    return _bound(inner, name, None)
-
-
-def method(inner: Any, name: str = "") -> Callable[..., Any]:
-    """The method of this name, whose self is the first parameter."""
-    return _bound(inner, name, "self")
-
-
-def several(inner: Any, name: str = "") -> Callable[..., Any]:
-    """The method of this name, which gives one Tensor or several."""
-    return _bound(inner, name, "self")
-
-
-def _bound(inner: Callable[..., Any], name: str, first: str | None) -> Callable[..., Any]:
+def function(inner: Any, name: str = "", first: str | None = None) -> Function:
+    """The public function of this name (that of the function of Nodes, unless given); first: a name for its first parameter."""
     name = name or inner.__name__
     given = signature(inner)
     parameters = list(given.parameters.values())
@@ -158,6 +146,9 @@ def _bound(inner: Callable[..., Any], name: str, first: str | None) -> Callable[
     return call
 
 
+method = partial(function, first="self")
+
+
 def _public(given: Signature, leading: int, first: str | None) -> Signature:
     """What users see: Tensors for Nodes, the leading parameters positional, no labels."""
     shown_as = [p.replace(annotation=_annotation(p.annotation)) for p in given.parameters.values() if p.annotation != "Label"]
@@ -167,11 +158,12 @@ def _public(given: Signature, leading: int, first: str | None) -> Signature:
     return Signature(shown_as, return_annotation=_annotation(given.return_annotation))
 
 
-def _annotation(text: Any) -> Any:
-    return str(text).replace("Node", "Tensor").replace("Operand", "Tensor | float").replace("Scalar", "float")
+def _annotation(text: str) -> str:
+    text = text.replace("Node", "Tensor").replace("Operand", "Tensor | float")
+    return text.replace("Scalar", "float").replace("Nested", "ArrayLike")
 
 
-def _results(out: Any, requires_grad: bool) -> Any:
+def _results(out: Any, requires_grad: bool) -> object:
     """Tensors for a Node, or for a list or (named) tuple of Nodes."""
     if isinstance(out, Node):
         return wrap(out, requires_grad)
@@ -179,10 +171,10 @@ def _results(out: Any, requires_grad: bool) -> Any:
     return out._make(made) if hasattr(out, "_make") else type(out)(made)
 
 
-def _of_one(inner: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+def _of_one(inner: Function, name: str, what: str) -> Function:
     """Only the first argument is a tensor."""
 
-    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call(x: object, /, *args: object, **kwargs: object) -> object:
         try:
             if isinstance(x, Tracked):
                 return _results(inner(x.node, *args, **kwargs), x._requires_grad)
@@ -194,11 +186,11 @@ def _of_one(inner: Callable[..., Any], name: str, what: str) -> Callable[..., An
     return call
 
 
-def _of_two(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -> Callable[..., Any]:
+def _of_two(inner: Function, name: str, parameters: list[Parameter]) -> Function:
     """Two operands and nothing else."""
     first, second = (p.name for p in parameters)
 
-    def call(a: Any, b: Any, /) -> Any:
+    def call(a: object, b: object, /) -> object:
         if isinstance(a, Tracked) and isinstance(b, Tracked):
             return _results(inner(a.node, b.node), a._requires_grad or b._requires_grad)
         tracks = [False]
@@ -207,18 +199,18 @@ def _of_two(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
     return call
 
 
-def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -> Callable[..., Any]:
+def _of_any(inner: Function, name: str, parameters: list[Parameter]) -> Function:
     """Tensors anywhere."""
     label = next((p.name for p in parameters if p.annotation == "Label"), None)
     by_name = {p.name: convert for p in parameters if (convert := _converter(p)) is not None}
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "")
     order = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
-    def converted(what: str, x: Any, tracks: list[bool]) -> Any:
+    def converted(what: str, x: object, tracks: list[bool]) -> object:
         convert = by_name.get(what)
         return x if convert is None else convert(name, what, x, tracks)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         tracks = [False]
         plain = [converted(what, x, tracks) for what, x in zip(order, args, strict=False)]
         plain += [converted(rest, x, tracks) for x in args[len(order) :]]
@@ -236,7 +228,7 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
     return call
 
 
-def as_tensor(name: str, what: str, x: Any) -> Any:
+def as_tensor(name: str, what: str, x: object) -> Any:
     """A Tensor, or one of anything that makes one. Raises DTypeError, OverflowError and ShapeError that begin with both names."""
     return x if isinstance(x, Tracked) else wrap(_made(name, what, x, [False]))
 
@@ -249,12 +241,11 @@ def of_tensors(inner: F) -> F:
     parameters = signature(inner).parameters.values()
     optional = {p.name: p.annotation == "Tensor | None" for p in parameters if str(p.annotation).startswith("Tensor")}
     order = [p.name for p in parameters]
-
     is_method = order[0] == "self"
 
     @wraps(inner)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        def tensor_of(what: str, x: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
+        def tensor_of(what: str, x: object) -> object:
             if isinstance(x, Tracked) or what not in optional or (x is None and optional[what]):
                 return x
             return as_tensor(type(args[0]).__name__ if is_method else inner.__name__, what, x)
@@ -272,7 +263,7 @@ def of_tensors(inner: F) -> F:
 
 # ---------------------------------------------------------------- operators
 
-Operator = Callable[[Any, Any], Any]  # of a Tensor and another operand
+Operator = Callable[[Tracked, object], object]  # of a Tensor and another operand
 KINDS = "buif"  # each takes the values of those before it in place
 
 
@@ -285,7 +276,7 @@ def _as(inner: Callable[..., Node], call: Operator) -> Operator:
 def operator(inner: Callable[..., Node]) -> Operator:
     """An operator from a function of two operands."""
 
-    def call(self: Tracked, other: Any, /) -> Any:
+    def call(self: Tracked, other: object, /) -> object:
         if isinstance(other, Tracked):
             return wrap(inner(self.node, other.node), self._requires_grad or other._requires_grad)
         operand = other if type(other) in WEAK else as_operand(other)
@@ -305,12 +296,27 @@ def equality(inner: Callable[..., Node]) -> Operator:
     """== or !=, which leaves what has no dtype here to Python: such a thing is not equal."""
     compare = operator(inner)
 
-    def call(self: Tracked, other: Any, /) -> Any:
+    def call(self: Tracked, other: object, /) -> object:
         if isinstance(other, (np.ndarray, np.generic)) and dt.from_numpy(other.dtype) is None:
             return NotImplemented
         return compare(self, other)
 
     return _as(inner, call)
+
+
+def rebind(t: Any, n: Node, requires_grad: bool) -> None:
+    """Gives a Tensor the value of n in its own dtype and shape, as an in-place operator does."""
+    if n.shape != t.shape:
+        raise errors.ShapeError(f"an in-place operation gives shape {n.shape}, which does not fit shape {t.shape}")
+    n = ew.cast(n, t.dtype)
+    is_waiting = t.node.op is Op.INPUT and t.node.arg.definition is not None
+    if t.is_leaf and (t._requires_grad or t._is_assigned_in_place or is_waiting):
+        if t._requires_grad and state.grad_enabled():
+            raise errors.GradientError("a leaf that requires a gradient is changed in place: do it inside wf.no_grad()")
+        t.assign(wrap(n))
+        return
+    value = wrap(n, requires_grad or t._requires_grad)
+    state.move(t, value.node, value._requires_grad)
 
 
 def in_place(inner: Callable[..., Node]) -> Operator:
@@ -319,7 +325,7 @@ def in_place(inner: Callable[..., Node]) -> Operator:
     Raises DTypeError for a result that is of another kind (NumPy's "same kind" rule), ShapeError for one of another shape.
     """
 
-    def call(self: Tracked, other: Any, /) -> Any:
+    def call(self: Tracked, other: object, /) -> object:
         operand = as_operand(other)
         if operand is NotImplemented:
             return NotImplemented

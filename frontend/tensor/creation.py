@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,19 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph.brief import brief
-from ...ir.graph.dtype import DType
-from ...ir.graph.graph import Node, expand_to
+from ...ir.graph.graph import expand_to
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, check_device, named_by_dlpack
 from ..operands.arguments import as_bool, as_shape
 from ..operands.broadcast import WEAK, as_dtype, as_node, default_float
+from ..operands.likes import ArrayLike, DeviceLike, DTypeLike, ShapeLike
 from . import dlpack
 from .dlpack import from_dlpack
 from .from_data import of_data, tracking
 from .tensor import Tensor, wrap
 
 
-def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: ArrayLike, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A Tensor with a copy of the data: numbers, nested lists, NumPy arrays, Tensors, anything with __array__.
 
     Python floats take the default dtype, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Data are put on
@@ -31,7 +32,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     return of_data(data, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
 
-def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+def from_numpy(array: np.ndarray) -> Tensor:
     """A Tensor on the CPU that shares the array's memory: change the array only when nothing lazy reads it any more.
 
     Raises DTypeError for other element types, ShapeError for strides that are negative or not whole elements.
@@ -51,7 +52,9 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 # ---------------------------------------------------------------- constants
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full(
+    shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: DeviceLike = None, requires_grad: bool = False
+) -> Tensor:
     """Every element is fill_value: a number or a 0-d Tensor. Its dtype unless given: bool, int64 or the default
     dtype for a Python number.
 
@@ -67,56 +70,59 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
     if type(fill_value) not in WEAK:
         raise errors.DTypeError(f"full: the value must be a number or a 0-d Tensor, not {brief(fill_value)}")
     target = as_dtype(fill_value.__class__ if dtype is None else dtype)
-    return tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)  # type: ignore[no-any-return]
+    n = expand_to(as_node("full", fill_value, target), extents)  # type: ignore[arg-type]
+    return tracking(wrap(n).to(place), requires_grad)  # type: ignore[no-any-return]
 
 
-def _constant(value: Any, dtype: DType, shape: tuple[int, ...]) -> Node:
-    return expand_to(as_node("full", value, dtype), shape)
-
-
-def _filled(name: str, shape: tuple[Any, ...], value: int, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def _filled(
+    name: str, shape: Sequence[ShapeLike], value: int, dtype: DTypeLike, device: DeviceLike, requires_grad: bool = False
+) -> Tensor:
     target = default_float() if dtype is None else dtype
-    return full(as_shape(name, shape), value, dtype=target, device=device, requires_grad=requires_grad)
+    return full(as_shape(name, shape), value, target, device=device, requires_grad=requires_grad)
 
 
-def zeros(shape: Any = (), *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(
+    shape: ShapeLike = (), *more: int, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False
+) -> Tensor:
     """Zeros, of the default dtype unless dtype says otherwise: zeros((2, 3)) or zeros(2, 3)."""
     return _filled("zeros", (shape, *more), 0, dtype, device, requires_grad)
 
 
-def ones(shape: Any = (), *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(
+    shape: ShapeLike = (), *more: int, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False
+) -> Tensor:
     """Ones, of the default dtype unless dtype says otherwise: ones((2, 3)) or ones(2, 3)."""
     return _filled("ones", (shape, *more), 1, dtype, device, requires_grad)
 
 
-def empty(shape: Any = (), *more: int, dtype: Any = None, device: Any = None) -> Tensor:
+def empty(shape: ShapeLike = (), *more: int, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
     """A Tensor whose values do not matter: nothing is computed before it is read, and then they are zeros."""
-    return _filled("empty", (shape, *more), 0, dtype, device, False)
+    return _filled("empty", (shape, *more), 0, dtype, device)
 
 
-def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
+def full_like(x: ArrayLike, /, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: DeviceLike = None) -> Tensor:
     """fill_value in x's shape, with its dtype and on its device unless given."""
     x = x if isinstance(x, Tensor) else tensor(x)
     device = x.device if device is None else device
     return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
 
 
-def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Tensor:
+def zeros_like(x: ArrayLike, /, dtype: DTypeLike = None, *, device: DeviceLike = None) -> Tensor:
     """Zeros in x's shape, and its dtype unless given."""
     return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Tensor:
+def ones_like(x: ArrayLike, /, dtype: DTypeLike = None, *, device: DeviceLike = None) -> Tensor:
     """Ones in x's shape, and its dtype unless given."""
     return full_like(x, 1, dtype=dtype, device=device)
 
 
-def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Tensor:
+def empty_like(x: ArrayLike, /, dtype: DTypeLike = None, *, device: DeviceLike = None) -> Tensor:
     """A Tensor of x's shape, and its dtype unless given, whose values do not matter."""
     return full_like(x, 0, dtype=dtype, device=device)
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+def asarray(obj: object, /, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
     """A Tensor of a number, nested sequences of numbers or Tensors, a Tensor, an array, a buffer, or what has DLPack's or
     CUDA's array interface.
 
@@ -127,15 +133,15 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     copy = None if copy is None else as_bool("asarray", "copy", copy)
     if isinstance(obj, Tensor):
         return _moved(_of_tensor(obj, dtype, copy), place, copy)
-    if (found := _of_gpu(obj, copy is not False)) is not None:
-        return _moved(_of_tensor(found, dtype, copy), place, copy)
+    if (on_gpu := _of_gpu(obj, copy is not False)) is not None:
+        return _moved(_of_tensor(on_gpu, dtype, copy), place, copy)
     source = _foreign(obj)
     if copy is False:
         return _moved(_shared(source, dtype), place, copy)
     return tensor(source, dtype, place)
 
 
-def _of_gpu(obj: Any, copy: bool) -> Tensor | None:
+def _of_gpu(obj: object, copy: bool) -> Tensor | None:
     """What another library's array has in the memory of a GPU or the like, None for one that has nothing there."""
     if hasattr(obj, "__dlpack_device__"):
         return from_dlpack(obj, copy=copy) if named_by_dlpack(*obj.__dlpack_device__()) not in (None, CPU) else None
@@ -148,7 +154,7 @@ def _moved(x: Tensor, device: str | None, copy: bool | None) -> Tensor:
     return x.to(device)
 
 
-def _of_tensor(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:
+def _of_tensor(x: Tensor, dtype: DTypeLike, copy: bool | None) -> Tensor:
     if dtype is None or as_dtype(dtype) is x.dtype:
         return x.clone() if copy else x
     if copy is False:
@@ -157,7 +163,7 @@ def _of_tensor(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:
     return x.astype(dtype)
 
 
-def _foreign(obj: Any) -> Any:
+def _foreign(obj: object) -> Any:
     """Arrays of other libraries and buffers as NumPy arrays of the same memory."""
     if isinstance(obj, (bytes, bytearray)):
         return np.frombuffer(obj, np.uint8)
@@ -166,7 +172,7 @@ def _foreign(obj: Any) -> Any:
     return np.from_dlpack(obj) if hasattr(obj, "__dlpack__") else obj
 
 
-def _shared(source: Any, dtype: Any) -> Tensor:
+def _shared(source: Any, dtype: DTypeLike) -> Tensor:
     try:
         array = source if isinstance(source, np.ndarray) else np.asarray(memoryview(source))
     except TypeError:

@@ -25,18 +25,14 @@ def text(t: AnyTensor) -> str:
     """Its values if they are in memory or little work; else what to write for them."""
     if t._stored() is not None or state.trace() is not None:
         return repr(t)
-    if not _is_watched() and is_little_work(t):
+    o = options.current()
+    is_watched = watchers.requirement() is not None or o.debug or o.dump or o.debug_nans  # or checked, or printed
+    if not is_watched and is_little_work(t):
         shown = bare(root_of(t.node))
         with suppress(Exception):  # reading the value raises it
             realize.beside(shown)
             return repr(shown)
     return f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"
-
-
-def _is_watched() -> bool:
-    """Does one_kernel() or the like look on, or is every program printed or checked."""
-    o = options.current()
-    return watchers.requirement() is not None or bool(o.debug or o.dump or o.debug_nans)
 
 
 def is_little_work(t: AnyTensor) -> bool:

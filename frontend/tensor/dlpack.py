@@ -23,12 +23,15 @@ from ..lazy import realize
 from ..lazy.any_tensor import AnyTensor
 from ..lazy.new_tensor import wrap
 from ..operands.arguments import as_bool, as_int, as_sequence
+from ..operands.likes import DeviceLike
 
 if TYPE_CHECKING:
     from ...runtime.dlpack import Array
 
+Pair = tuple[int, int]
 
-def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+
+def to_capsule(t: AnyTensor, stream: int | None, max_version: Pair | None, dl_device: Pair | None, copy: bool | None) -> object:
     """A capsule of the Tensor's memory, which is computed if need be and never written again as long as the capsule lives.
 
     Versioned and marked read-only for a consumer of version 1; the older layout, which cannot say so, for others. What a GPU has
@@ -54,7 +57,7 @@ def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy
     return dlpack.export(dlpack.Array(stored.address, code, bits, stored.shape, stored.strides, flags, stored, here), versioned)
 
 
-def cuda_interface(t: AnyTensor) -> dict[str, Any]:
+def cuda_interface(t: AnyTensor) -> dict[str, object]:
     """The CUDA array interface, version 3, of the memory of a GPU's value, which is computed. Raises AttributeError for others.
 
     Only __array_interface__ can mark memory as read-only, and this must not be written.
@@ -69,7 +72,7 @@ def cuda_interface(t: AnyTensor) -> dict[str, Any]:
     return {"version": 3, "shape": stored.shape, "typestr": typestr, "data": data, "strides": strides, "stream": None}
 
 
-def _pair(what: str, given: Any) -> tuple[int, ...]:
+def _pair(what: str, given: object) -> tuple[int, ...]:
     return tuple(as_int("__dlpack__", f"each of {what}", i) for i in as_sequence("__dlpack__", what, given))
 
 
@@ -82,7 +85,7 @@ def type_code(dtype: DType) -> int:
     return {"b": dlpack.BOOL, "i": dlpack.INT, "u": dlpack.UINT, "f": dlpack.FLOAT}[dtype.kind]
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: object, /, *, device: DeviceLike = None, copy: bool | None = None) -> Any:
     """A Tensor of the memory of an array of another library (NumPy, torch, JAX, CuPy, ...): anything with __dlpack__.
 
     The memory, the CPU's or a GPU's, is shared: change it only when nothing lazy reads it any more. copy=True copies; copy=None
@@ -109,22 +112,23 @@ def from_cuda(x: Any, copy: bool) -> Any:
     from ...runtime.cuda.devices import gpu
     from ...runtime.dlpack import Array
 
-    found = x.__cuda_array_interface__
-    dtype = dt.from_numpy(np.dtype(found["typestr"]))
-    if dtype is None or found.get("mask") is not None:
-        raise errors.DTypeError(f"asarray: there is no dtype for {'masked ' * (dtype is not None)}elements of {found['typestr']}")
+    memory = x.__cuda_array_interface__
+    dtype = dt.from_numpy(np.dtype(memory["typestr"]))
+    if dtype is None or memory.get("mask") is not None:
+        masked = "masked " * (dtype is not None)
+        raise errors.DTypeError(f"asarray: there is no dtype for {masked}elements of {memory['typestr']}")
     number = int(getattr(getattr(x, "device", 0), "id", 0))
     device = devices.get(f"cuda:{number}")
-    if found.get("stream") is not None and hasattr(driver := gpu(number).driver, "wait_for"):
-        driver.wait_for(found["stream"])
-    shape, strides = tuple(found["shape"]), found.get("strides")
+    if memory.get("stream") is not None and hasattr(driver := gpu(number).driver, "wait_for"):
+        driver.wait_for(memory["stream"])
+    shape, strides = tuple(memory["shape"]), memory.get("strides")
     strides = row_major_strides(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
-    array = Array(found["data"][0], type_code(dtype), 8 * dtype.itemsize, shape, strides, 0, x, dlpack_pair(device))
+    array = Array(memory["data"][0], type_code(dtype), 8 * dtype.itemsize, shape, strides, 0, x, dlpack_pair(device))
     stored = _foreign(array, dtype)
     return wrap(storage.leaf(_copied(stored) if copy or _why_not_shared(array, dtype) else stored))
 
 
-def _device_of(x: Any) -> str:
+def _device_of(x: object) -> str:
     """Where an array of another library is. Raises BufferError, DeviceError."""
     from ...runtime.dlpack import HOST_MEMORY
 
@@ -156,7 +160,7 @@ def _capsule(x: Any, device: str) -> Any:
     return x.__dlpack__()
 
 
-def _consumed(capsule: Any) -> Array:
+def _consumed(capsule: object) -> Array:
     from ...runtime import dlpack
 
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ... import errors, options
 from ...ir.graph import dtype as dt
@@ -13,6 +13,7 @@ from ...ir.graph.graph import const
 from ...runtime.memory.devices import check_device
 from ..lazy import state
 from ..operands.broadcast import WEAK, as_dtype, common_dtype, default_float, promote
+from ..operands.likes import ArrayLike, DeviceLike, DTypeLike
 from .tensor import Tensor
 
 KINDS = {
@@ -24,6 +25,7 @@ KINDS = {
     "complex floating": "",  # Weft has none
     "numeric": "iuf",
 }
+Kind: TypeAlias = "DType | str | tuple[Kind, ...]"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class IntegerLimits:
     dtype: DType
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
+def astype(x: Tensor, dtype: DTypeLike, /, *, copy: bool = True, device: DeviceLike = None) -> Tensor:
     """x in another dtype: floats to integers truncate and saturate, integers wrap, bool is x != 0.
 
     copy=False gives x itself where it has the dtype already; values never change, so no memory is copied in either case.
@@ -60,13 +62,13 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     return x.clone() if out is x and copy else out
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
+def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, /) -> bool:
     """True if promotion leads from one dtype (or the dtype of a Tensor) to the other: can_cast(int8, int16), not the reverse."""
     source, target = _dtype_of(from_), as_dtype(to)
     return promote(source, target) is target
 
 
-def finfo(type: Any, /) -> FloatLimits:
+def finfo(type: ArrayLike | DTypeLike, /) -> FloatLimits:
     """Limits of a float dtype or of the dtype of a Tensor (IEEE 754: from the widths of significand and exponent).
 
     Raises DTypeError for other dtypes.
@@ -79,7 +81,7 @@ def finfo(type: Any, /) -> FloatLimits:
     return FloatLimits(dtype.bits, 2.0 ** (1 - dtype.digits), largest, -largest, 2.0 ** (2 - top), dtype)
 
 
-def iinfo(type: Any, /) -> IntegerLimits:
+def iinfo(type: ArrayLike | DTypeLike, /) -> IntegerLimits:
     """Limits of an integer dtype or of the dtype of a Tensor. Raises DTypeError for other dtypes."""
     dtype = _dtype_of(type)
     if not dtype.is_int:
@@ -88,7 +90,7 @@ def iinfo(type: Any, /) -> IntegerLimits:
     return IntegerLimits(dtype.bits, greatest, least, dtype)
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DType, kind: Kind) -> bool:
     """True if the dtype is of a kind: a dtype, one of the names in KINDS, or a tuple of these (then: of any of them).
 
     Raises ArgumentError (a ValueError) for another name, DTypeError for anything else.
@@ -113,10 +115,10 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return common_dtype("result_type", [x if type(x) in WEAK else const(0, _dtype_of(x)) for x in arrays_and_dtypes])
 
 
-def _dtype_of(x: Any) -> DType:
+def _dtype_of(x: object) -> DType:
     """The dtype of a Tensor or an array, or what names a dtype."""
-    found = None if isinstance(x, (DType, type)) else getattr(x, "dtype", None)
-    return as_dtype(x if found is None else found)
+    own = None if isinstance(x, (DType, type)) else getattr(x, "dtype", None)
+    return as_dtype(x if own is None else own)
 
 
 def get_default_dtype() -> DType:
@@ -124,7 +126,7 @@ def get_default_dtype() -> DType:
     return default_float()
 
 
-def set_default_dtype(dtype: Any) -> None:
+def set_default_dtype(dtype: DTypeLike) -> None:
     """Makes this float dtype the default from now on, in every thread: `wf.set_default_dtype(wf.float64)`.
 
     Tensors keep what they have, and a jitted function that was traced with another default is traced again. The environment

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from ..lazy.any_tensor import AnyTensor
 from ..lazy.new_tensor import wrap
 from ..operands.arguments import as_bool
 from ..operands.broadcast import WEAK, as_dtype, default_float
+from ..operands.likes import DeviceLike, DTypeLike
 
 
-def of_data(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def of_data(data: object, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Any:
     """wf.tensor."""
     place = check_device(device)
     if isinstance(data, AnyTensor):
@@ -38,19 +39,20 @@ def of_data(data: Any, dtype: Any = None, device: Any = None, requires_grad: boo
     if not only_cpu():
         return tracking(t, requires_grad)
     if as_bool("tensor", "requires_grad", requires_grad):
-        _require_float(target)
+        if not target.is_float:
+            raise errors.DTypeError(f"only floats have gradients, this is {target.name}")
         state.own(t)
         t._requires_grad = True
     return t
 
 
-def _of_data(array: np.ndarray[Any, Any], dtype: DType, device: str | None) -> Any:
+def _of_data(array: np.ndarray, dtype: DType, device: str | None) -> Any:
     """A copy of the array, in the memory of the CPU until it is needed elsewhere."""
     t = wrap(storage.leaf(storage.from_array(array, dtype, copy=True)))
     return t if only_cpu() else t.to(device or default())
 
 
-def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def as_array(data: object, dtype: DTypeLike) -> np.ndarray:
     """The data as NumPy sees them, except Python ints: those become the integer dtype that is asked for, or uint64 beyond int64.
 
     Raises OverflowError for ints that do not fit, DTypeError, ShapeError for lists of different lengths.
@@ -71,13 +73,13 @@ def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
     return _of_wide(data, wanted) if is_wide else array
 
 
-def _is_wide(array: np.ndarray[Any, Any], data: Any) -> bool:
+def _is_wide(array: np.ndarray, data: object) -> bool:
     """Are these Python ints that NumPy finds no integer dtype for, since some lie beyond int64?"""
     plain = array.dtype.kind in "Of" and array.size > 0 and _is_plain_python(data)
     return plain and all(type(i) in (int, bool) for i in _leaves(data))
 
 
-def _of_wide(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
+def _of_wide(data: object, wanted: DType | None) -> np.ndarray:
     for candidate in (np.uint64,) if wanted is None else (np.uint64, np.float64):
         with suppress(OverflowError):
             return np.asarray(data, candidate)
@@ -85,7 +87,7 @@ def _of_wide(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     raise errors.OverflowError(f"tensor: there are integers that no {holder}")
 
 
-def _leaves(data: Any) -> Iterator[Any]:
+def _leaves(data: object) -> Iterator[object]:
     """The numbers in nested lists."""
     if isinstance(data, (list, tuple)):
         for item in data:
@@ -94,34 +96,34 @@ def _leaves(data: Any) -> Iterator[Any]:
         yield data
 
 
-def _target_dtype(array: np.ndarray[Any, Any], data: Any, dtype: Any) -> DType:
-    found = dt.from_numpy(array.dtype)
-    if found is None:
+def _target_dtype(array: np.ndarray, data: object, dtype: DTypeLike) -> DType:
+    own = dt.from_numpy(array.dtype)
+    if own is None:
         raise errors.DTypeError(f"tensor: {_why_without_dtype(array, data)}")
     if dtype is not None:
         return as_dtype(dtype)
-    return default_float() if found is dt.float64 and _is_plain_python(data) else found
+    return default_float() if own is dt.float64 and _is_plain_python(data) else own
 
 
-def _why_without_dtype(array: np.ndarray[Any, Any], data: Any) -> str:
+def _why_without_dtype(array: np.ndarray, data: object) -> str:
     for leaf in _leaves(data):
         if not isinstance(leaf, (int, float, complex, np.ndarray, np.generic)):
             return f"{'' if leaf is data else 'element '}{brief(leaf)} is no number"
     return f"there is no dtype for elements of type {array.dtype}"
 
 
-def _is_plain_python(data: Any) -> bool:
+def _is_plain_python(data: object) -> bool:
     while isinstance(data, (list, tuple)):
         data = data[0] if data else 0.0
     return type(data) in WEAK
 
 
-def holds_tensors(data: Any) -> bool:
+def holds_tensors(data: object) -> TypeGuard[Sequence[object]]:
     """Are there Tensors in these nested sequences."""
     return isinstance(data, (list, tuple)) and any(isinstance(i, AnyTensor) or holds_tensors(i) for i in data)
 
 
-def _stacked(data: Any, dtype: Any) -> Any:
+def _stacked(data: Sequence[object], dtype: DTypeLike) -> Any:
     parts = [i.detach() if isinstance(i, AnyTensor) else of_data(i) for i in data]
     out = wrap(movement.stack([p.node for p in parts]))
     return out if dtype is None else out.astype(dtype)
@@ -130,8 +132,3 @@ def _stacked(data: Any, dtype: Any) -> Any:
 def tracking(t: Any, requires_grad: bool) -> Any:
     """The Tensor, as a leaf that collects gradients if that is asked for."""
     return t.requires_grad_() if as_bool("a new Tensor", "requires_grad", requires_grad) else t
-
-
-def _require_float(dtype: DType) -> None:
-    if not dtype.is_float:
-        raise errors.DTypeError(f"only floats have gradients, this is {dtype.name}")

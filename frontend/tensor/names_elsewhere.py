@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from inspect import ismodule
-from typing import Any
+from typing import NoReturn
 
 from ... import errors
 
@@ -167,10 +167,10 @@ def no_attribute(what: str, name: str, there: Callable[[], Iterable[str]], known
     return errors.AttributeError(text, name, there)
 
 
-def of_module(module: str, known: Mapping[str, str] | None = None, more: Iterable[str] = ()) -> Callable[[str], Any]:
+def of_module(module: str, known: Mapping[str, str] | None = None, more: Iterable[str] = ()) -> Callable[[str], NoReturn]:
     """The __getattr__ of a module: raises the error for each name. more: names that it has beside those in its __all__."""
 
-    def missing(name: str) -> Any:
+    def missing(name: str) -> NoReturn:
         __tracebackhide__ = True
         if name.startswith("_"):  # what others ask every module for
             raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from math import inf
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...mistakes import hide_frames, nearest
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 RENAMED = {  # what it may be called here
     **{"dim": ("axis", "axes"), "dims": ("axes", "axis"), "keepdim": ("keepdims",), "ddof": ("correction",)},
@@ -40,7 +41,7 @@ WITHOUT = {  # why there is none, or what to write
 }
 
 
-def note_names(error: TypeError, called: Callable[..., Any], given: Iterable[str]) -> None:
+def note_names(error: TypeError, called: Callable[..., object], given: Iterable[str]) -> None:
     """Lets the error of a call say how the arguments that it does not take are called here."""
     hide_frames(error)
     _, there = taken(signature(called))
@@ -70,18 +71,18 @@ def taken(of: Signature) -> tuple[float, frozenset[str] | None]:
     return inf if Parameter.VAR_POSITIONAL in kinds else len(places), None if Parameter.VAR_KEYWORD in kinds else names
 
 
-def naming(function: F) -> F:
+def naming(function: Callable[P, R]) -> Callable[P, R]:
     """The function, whose errors say how the arguments that it does not take are called here."""
 
     @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
             note_names(error, function, kwargs)
             raise
 
-    return call  # type: ignore[return-value]
+    return call
 
 
 class Naming:
@@ -89,22 +90,22 @@ class Naming:
 
     if not TYPE_CHECKING:  # a checker goes by __init__
 
-        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        def __new__(cls, *args: object, **kwargs: object) -> Self:
             if args or kwargs:
                 _require_taken(cls, args, kwargs)
             return super().__new__(cls)
 
 
-_taken: WeakKeyDictionary[Any, tuple[float, frozenset[str] | None]] = WeakKeyDictionary()  # by constructor
+_taken: WeakKeyDictionary[Callable[..., object], tuple[float, frozenset[str] | None]] = WeakKeyDictionary()  # by constructor
 
 
-def _require_taken(kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _require_taken(kind: type, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
     """Raises TypeError for arguments that the constructor does not take."""
-    init: Any = kind.__init__  # type: ignore[misc]
-    found = (1, frozenset[str]()) if init is object.__init__ else _taken.get(init)
-    if found is None:
-        found = _taken[init] = taken(signature(init, follow_wrapped=False))  # a decorator of users may take more
-    places, names = found
+    init: Callable[..., object] = kind.__init__  # type: ignore[misc]
+    known = (1, frozenset[str]()) if init is object.__init__ else _taken.get(init)
+    if known is None:
+        known = _taken[init] = taken(signature(init, follow_wrapped=False))  # a decorator of users may take more
+    places, names = known
     if len(args) >= places:
         error = TypeError(f"{kind.__name__}() takes {places - 1 or 'no'} positional arguments, not {len(args)}")
         note_names(error, init, ["inplace"] if places == 1 else [])  # nn.ReLU(True) of PyTorch

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce, wraps
 from math import pi, prod
 from threading import get_ident
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,11 +30,16 @@ from ..functions import philox
 from ..lazy.trace import tracing
 from ..operands.arguments import as_bool, as_double, as_int, as_shape
 from ..operands.broadcast import as_dtype, default_float, default_int
+from ..operands.likes import DeviceLike, DTypeLike, ShapeLike
 from .tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MASK64 = (1 << 64) - 1
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 Draw = tuple[int, int]  # a key and the number of a draw
 
 
@@ -99,7 +104,7 @@ class Generator:
         return philox.words(count, key, tracing().live_scalars(self._next, [dt.uint64], self.mark)[0])
 
 
-def _checked(state: Any) -> tuple[int, int]:
+def _checked(state: object) -> tuple[int, int]:
     """(seed, draws) of what Generator.state gave. Raises ArgumentError for anything else."""
     if not isinstance(state, Mapping) or set(state) != {"seed", "draws"}:
         raise errors.ArgumentError(f"set_rng_state: the state must come from get_rng_state(), not {brief(state)}")
@@ -143,11 +148,11 @@ def _default() -> Generator:
         return _Default.generator
 
 
-def drawing(function: F) -> F:
+def drawing(function: Callable[P, R]) -> Callable[P, R]:
     """The function: its draws count as it returns. One that is interrupted, or fails, has drawn nothing."""
 
     @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         go_back = _default().mark()
         try:
             return function(*args, **kwargs)
@@ -156,7 +161,7 @@ def drawing(function: F) -> F:
                 go_back()
                 raise
 
-    return call  # type: ignore[return-value]
+    return call
 
 
 def words(count: int) -> philox.Words:
@@ -178,18 +183,18 @@ def next_draw() -> Draw:
     return _default().draw()
 
 
-def _host_words(draw: Draw, count: int, part: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def _host_words(draw: Draw, count: int, part: int) -> NDArray[np.uint64]:
     return np.random.Philox(key=np.array(draw, np.uint64), counter=np.array((0, 0, 0, part), np.uint64)).random_raw(count)
 
 
 @drawing
-def host_words(count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def host_words(count: int) -> NDArray[np.uint64]:
     """An array of 64 random bits each, of a fresh draw, at once. Raises JitError in a jitted function."""
     return _host_words(next_draw(), count, 0)
 
 
 @drawing
-def permutation(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def permutation(count: int) -> NDArray[np.int64]:
     """The numbers below count in a random order, at once: random words are sorted whose low bits are these numbers."""
     low = np.uint64((1 << count.bit_length()) - 1)
     keys = (host_words(count) & ~low) | np.arange(count, dtype=np.uint64)
@@ -250,30 +255,30 @@ def _normal(words: philox.Words, dtype: DType) -> Node:
     return ew.mul(ew.sqrt_(ew.mul(tr.log(u), -2.0)), tr.cos(ew.mul(v, 2.0 * pi)))
 
 
-def drawn_dtype(name: str, dtype: Any) -> DType:
+def drawn_dtype(name: str, dtype: DTypeLike) -> DType:
     """The dtype asked for, or the default. Raises DTypeError unless it is a float."""
-    found = default_float() if dtype is None else as_dtype(dtype)
-    if not found.is_float:
-        raise errors.DTypeError(f"{name}: draws floats, not {found.name}")
-    return found
+    drawn = default_float() if dtype is None else as_dtype(dtype)
+    if not drawn.is_float:
+        raise errors.DTypeError(f"{name}: draws floats, not {drawn.name}")
+    return drawn
 
 
 @drawing
-def rand(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def rand(*shape: ShapeLike, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Uniform in [0, 1): multiples of 2**-24 (float32), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
     place, tracks = check_device(device), as_bool("rand", "requires_grad", requires_grad)  # first: what is refused draws nothing
     return uniform(0.0, 1.0, as_shape("rand", shape), dtype).to(place).requires_grad_(tracks)
 
 
 @drawing
-def randn(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def randn(*shape: ShapeLike, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Normal with mean 0 and standard deviation 1; of the default dtype unless given."""
     place, tracks = check_device(device), as_bool("randn", "requires_grad", requires_grad)
     return normal(0.0, 1.0, as_shape("randn", shape), dtype).to(place).requires_grad_(tracks)
 
 
 @drawing
-def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
+def uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike = (), dtype: DTypeLike = None) -> Tensor:
     """Uniform in [low, high)."""
     extents, target = as_shape("uniform", (shape,)), drawn_dtype("uniform", dtype)
     low, high = as_double("uniform", "low", low), as_double("uniform", "high", high)
@@ -281,7 +286,7 @@ def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = N
 
 
 @drawing
-def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
+def normal(mean: float = 0.0, std: float = 1.0, shape: ShapeLike = (), dtype: DTypeLike = None) -> Tensor:
     """Normal with this mean and standard deviation."""
     extents, target = as_shape("normal", (shape,)), drawn_dtype("normal", dtype)
     mean, std = as_double("normal", "mean", mean), as_double("normal", "std", std)
@@ -295,7 +300,7 @@ def _affine(x: Node, scale: float, offset: float, shape: tuple[int, ...]) -> Nod
 
 
 @drawing
-def randint(low: int, high: int | None = None, shape: Any = (), dtype: Any = None) -> Tensor:
+def randint(low: int, high: int | None = None, shape: ShapeLike = (), dtype: DTypeLike = None) -> Tensor:
     """Whole numbers in [low, high), or in [0, low); int64 unless given.
 
     A range r takes 64 random bits b as floor(b * r / 2**64), from r = 2**32 on 128 bits as floor(b * r / 2**128): the error of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import reduce
 from math import ceil, isfinite, ldexp
-from typing import Any
 
 import numpy as np
 
@@ -19,13 +18,18 @@ from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..operands.arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
 from ..operands.broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, promote, spread, to_dtype
+from ..operands.likes import DeviceLike, DTypeLike, Real
 from .tensor import Tensor, wrap
-
-Real = int | float
 
 
 def arange(
-    start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    start: Real,
+    stop: Real | None = None,
+    step: Real = 1,
+    *,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """start + i * step for i below ceil((stop - start) / step); arange(n) is 0 .. n-1. int64 of ints, the dtype of
     floats that are Tensors, arrays or NumPy's numbers, else the default dtype.
@@ -47,13 +51,13 @@ def arange(
     return out.requires_grad_() if as_bool("arange", "requires_grad", requires_grad) else out
 
 
-def _float_of(*ends: Any) -> DType:
+def _float_of(*ends: Real) -> DType:
     """The dtype in which the floats among them that have one meet, or the default."""
     given = [as_dtype(x.dtype) for x in ends if isinstance(x, (Tensor, np.ndarray, np.generic))]
     return reduce(promote, [d for d in given if d.is_float] or [default_float()])
 
 
-def _count(start: Real, stop: Real, step: Real) -> int:
+def _count(start: int | float, stop: int | float, step: int | float) -> int:
     if step == 0:
         raise errors.ShapeError("arange: the step must not be 0")
     if all(isinstance(v, int) for v in (start, stop, step)):
@@ -64,7 +68,7 @@ def _count(start: Real, stop: Real, step: Real) -> int:
         raise errors.ShapeError(f"arange: there is no number of elements from {start} to {stop} by {step}") from None
 
 
-def _progression(count: int, start: Real, step: Real) -> Node:
+def _progression(count: int, start: int | float, step: int | float) -> Node:
     """start + i * step: of ints in int64, which wraps as any integer dtype does; else in float64."""
     position = node(Op.IOTA, (), count)
     whole = isinstance(start, int) and isinstance(step, int)
@@ -78,12 +82,12 @@ def _progression(count: int, start: Real, step: Real) -> Node:
 
 
 def linspace(
-    start: Any,
-    stop: Any,
+    start: Real,
+    stop: Real,
     num: int = 50,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
     endpoint: bool = True,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -109,7 +113,14 @@ def linspace(
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, *, base: float = 10.0, dtype: Any = None, device: Any = None, endpoint: bool = True
+    start: Real,
+    stop: Real,
+    num: int = 50,
+    *,
+    base: float = 10.0,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    endpoint: bool = True,
 ) -> Tensor:
     """base ** linspace(start, stop, num): from base ** start to base ** stop, evenly spaced on a logarithmic scale.
 
@@ -121,7 +132,7 @@ def logspace(
     return wrap(to_dtype(powers, target)).to(place)
 
 
-def _exact(value: Real, dtype: DType, count: int) -> Node:
+def _exact(value: int | float, dtype: DType, count: int) -> Node:
     """The number in this dtype: a float is converted as a Tensor of it would be."""
     if isinstance(value, int):
         return full(value, dtype, (count,))
@@ -146,25 +157,25 @@ def eye(
     n_cols: int | None = None,
     k: int = 0,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """n_rows rows, n_cols columns (n_rows unless given), ones where column == row + k; of the default dtype unless given."""
     place = check_device(device)
     shape = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     target = default_float() if dtype is None else as_dtype(dtype)
-    out = wrap(to_dtype(ew.eq(_distance("eye", shape), _diagonal("eye", k, shape)), target)).to(place)
+    out = wrap(to_dtype(ew.eq(_distance(shape), _diagonal("eye", k, shape)), target)).to(place)
     return out.requires_grad_() if as_bool("eye", "requires_grad", requires_grad) else out
 
 
-def _distance(name: str, shape: tuple[int, ...]) -> Node:
+def _distance(shape: tuple[int, ...]) -> Node:
     """column - row in the last two axes."""
     rows, columns = (node(Op.IOTA, (), d) for d in shape[-2:])
     return ew.sub(spread(columns, [1], shape[-2:]), spread(rows, [0], shape[-2:]))
 
 
-def _diagonal(name: str, k: Any, shape: tuple[int, ...]) -> int:
+def _diagonal(name: str, k: int, shape: tuple[int, ...]) -> int:
     """The number of the diagonal; one far outside is brought near, where it is still outside."""
     return max(-shape[-2] - 1, min(as_int(name, "k", k), shape[-1] + 1))
 
@@ -172,7 +183,7 @@ def _diagonal(name: str, k: Any, shape: tuple[int, ...]) -> int:
 def _triangle(name: str, x: Node, k: int) -> Node:
     if x.ndim < 2:
         raise errors.ShapeError(f"{name}: expected at least two axes, got shape {x.shape}")
-    distance, limit = _distance(name, x.shape), _diagonal(name, k, x.shape)
+    distance, limit = _distance(x.shape), _diagonal(name, k, x.shape)
     inside = ew.le(distance, limit) if name == "tril" else ew.ge(distance, limit)
     return ew.where(broadcast_to(inside, x.shape), x, full(0, x.dtype, x.shape))
 

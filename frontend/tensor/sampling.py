@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf, prod
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..elementwise import transcendental as tr
 from ..functions.movement import part
 from ..operands.arguments import as_bool, as_count, as_shape, normalise_axis
 from ..operands.broadcast import as_dtype, default_int, to_dtype
+from ..operands.likes import ArrayLike, DeviceLike, DTypeLike, ShapeLike
 from ..selection import sorting
 from . import random
 from .binding import as_tensor
@@ -26,26 +26,26 @@ from .parameters_elsewhere import naming
 from .tensor import Tensor, wrap
 
 
-def rand_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False) -> Tensor:
+def rand_like(x: ArrayLike, /, dtype: DTypeLike = None, *, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """As rand, in x's shape, with its dtype and on its device unless given. Raises DTypeError unless that is a float."""
     like, target, place = _like("rand_like", x, dtype, device)
     return random.rand(like.shape, dtype=target, device=place, requires_grad=requires_grad)
 
 
-def randn_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False) -> Tensor:
+def randn_like(x: ArrayLike, /, dtype: DTypeLike = None, *, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """As randn, in x's shape, with its dtype and on its device unless given. Raises DTypeError unless that is a float."""
     like, target, place = _like("randn_like", x, dtype, device)
     return random.randn(like.shape, dtype=target, device=place, requires_grad=requires_grad)
 
 
-def _like(name: str, x: Any, dtype: Any, device: Any) -> tuple[Tensor, DType, Any]:
+def _like(name: str, x: ArrayLike, dtype: DTypeLike, device: DeviceLike) -> tuple[Tensor, DType, DeviceLike]:
     """The Tensor, and the dtype and the device of what is like it."""
     like = as_tensor(name, "x", x)
     return like, random.drawn_dtype(name, like.dtype if dtype is None else dtype), like.device if device is None else device
 
 
 @random.drawing
-def randperm(n: int, *, dtype: Any = None, device: Any = None) -> Tensor:
+def randperm(n: int, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
     """The numbers below n in a random order, int64 unless given: the order of n random words of 64 bits.
 
     >>> sorted(wf.randperm(5).tolist())
@@ -63,7 +63,9 @@ def _order(count: int) -> Node:
 
 @naming
 @random.drawing
-def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0) -> Tensor:
+def choice(
+    a: ArrayLike, size: ShapeLike | None = None, replace: bool = True, p: ArrayLike | None = None, axis: int = 0
+) -> Tensor:
     """Elements drawn from a, or numbers below an int a: NumPy's Generator.choice. Of several axes slices along one.
 
     size: their number or a shape; None: one, without an axis. replace=False: each at most once. p: a weight for each, even if not
@@ -81,12 +83,11 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: 
     place = 0 if source is None else normalise_axis("choice", axis, source.ndim)
     count = as_count("choice", "a", a) if source is None else source.shape[place]
     extents = () if size is None else as_shape("choice", (size,))
-    found = _chosen(count, prod(extents), as_bool("choice", "replace", replace), p)
-    indices = wrap(reshape(found, extents))
+    indices = wrap(reshape(_chosen(count, prod(extents), as_bool("choice", "replace", replace), p), extents))
     return indices if source is None else source.take(indices, place)
 
 
-def _chosen(count: int, drawn: int, replace: bool, p: Any) -> Node:
+def _chosen(count: int, drawn: int, replace: bool, p: ArrayLike | None) -> Node:
     """So many of the numbers below count."""
     if drawn and not count:
         raise errors.ArgumentError(f"choice: there is nothing to draw {drawn} from")
@@ -102,7 +103,7 @@ def _chosen(count: int, drawn: int, replace: bool, p: Any) -> Node:
 
 
 @random.drawing
-def multinomial(probs: Any, num_samples: int, replacement: bool = False) -> Tensor:
+def multinomial(probs: ArrayLike, num_samples: int, replacement: bool = False) -> Tensor:
     """Places along the last axis, drawn with these weights, as int64: torch.multinomial. Shape (.., num_samples) of (.., n).
 
     Weights need not add up to 1; what weighs nothing is not drawn (without replacement: last). Weights that are negative or
@@ -118,7 +119,7 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False) -> Tens
     return wrap(_weighted(weights, drawn, replace))
 
 
-def _weights(name: str, what: str, given: Any) -> Node:
+def _weights(name: str, what: str, given: ArrayLike) -> Node:
     """The Node of weights. Raises ArgumentError for numbers that cannot be weights; the values of Tensors are not looked at."""
     weights = as_tensor(name, what, given).node
     if weights.ndim and weights.size and _are_numbers(given):
@@ -129,7 +130,7 @@ def _weights(name: str, what: str, given: Any) -> Node:
     return weights  # type: ignore[no-any-return]
 
 
-def _are_numbers(x: Any) -> bool:
+def _are_numbers(x: object) -> bool:
     return isinstance(x, (np.ndarray, np.generic, int, float)) or (isinstance(x, (list, tuple)) and all(map(_are_numbers, x)))
 
 

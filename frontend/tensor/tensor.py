@@ -25,16 +25,16 @@ from ..functions import cumulative, gather, movement, products, rearrange, reduc
 from ..lazy import any_tensor, new_tensor, realize, state, transfers, whole_of_parts
 from ..operands.arguments import as_int, as_sequence
 from ..operands.broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
+from ..operands.likes import ArrayLike, DeviceLike, DTypeLike
 from ..selection import indexing, interpolation, nonzero, sets, sorting, statistics
 from ..windows import padding
-from .binding import as_operand, function, several, unwrapped
+from .binding import Function, as_operand, function, rebind, unwrapped
 from .from_data import holds_tensors, of_data
-from .in_place import rebind
 from .tracked import Tracked
 
 if TYPE_CHECKING:  # what these make is of the class below
 
-    Operator = Callable[["Tensor", Any], "Tensor"]
+    Operator = Callable[["Tensor", ArrayLike], "Tensor"]
 
     def wrap(n: Node, requires_grad: bool = False) -> Tensor: ...
     def bare(n: Node) -> Tensor: ...
@@ -42,29 +42,25 @@ if TYPE_CHECKING:  # what these make is of the class below
     def method(inner: Any, name: str = "") -> Callable[..., Tensor]: ...
     def operator(inner: Callable[..., Node]) -> Operator: ...
     def reflected(inner: Callable[..., Node]) -> Operator: ...
-    def equality(inner: Callable[..., Node]) -> Operator: ...
+    def equality(inner: Callable[..., Node]) -> Callable[[Tensor, object], Tensor]: ...
     def in_place(inner: Callable[..., Node]) -> Operator: ...
+    several: Callable[..., Function]  # a method that gives one Tensor or several
 else:
     from .binding import equality, in_place, method, operator, reflected
 
-    wrap, bare, of_storage = new_tensor.wrap, any_tensor.bare, any_tensor.of_storage
+    several, wrap, bare, of_storage = method, new_tensor.wrap, any_tensor.bare, any_tensor.of_storage
 
 
-def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[str | None, DType | None]:
+def destination(args: tuple[object, ...], device: object, dtype: object) -> tuple[str | None, DType | None]:
     """The device and the dtype that arguments of `to` ask for, if any: a Tensor for its own. Raises DeviceError, DTypeError."""
     for a in args:
         if isinstance(a, Tensor):
             device, dtype = a.device, a.dtype
-        elif (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or _is_device(a):
+        elif (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or type(a).__name__ == "device":  # torch's
             device = a
         elif a is not None:
             dtype = a
     return check_device(device), None if dtype is None else as_dtype(dtype)
-
-
-def _is_device(x: Any) -> bool:
-    """A device of torch, say."""
-    return type(x).__name__ == "device"
 
 
 def converted(dtype: DType) -> Callable[[Tensor], Tensor]:
@@ -88,7 +84,7 @@ class Tensor(Tracked):
         def grad(self) -> Tensor | None: ...
         @grad.setter
         def grad(self, gradient: Tensor | None) -> None: ...
-        def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor: ...
+        def to_device(self, device: DeviceLike, /, *, stream: object = None) -> Tensor: ...
     __hash__ = object.__hash__  # equal means equal elements
 
     # ------------------------------------------------------------ other Tensors of the same value
@@ -101,7 +97,7 @@ class Tensor(Tracked):
         """The same value as another Tensor; gradients flow through. Values never change, so nothing is copied."""
         return wrap(self.node, self._requires_grad)
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         """Another Tensor with the same value, and for a leaf a gradient of its own; copying a model copies its parameters."""
         other: Self = object.__new__(type(self))
         Tensor.__init__(other, self.node, self._requires_grad and self.is_leaf)
@@ -111,12 +107,12 @@ class Tensor(Tracked):
     def __copy__(self) -> Self:
         return self.__deepcopy__(None)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """What pickle keeps: the value, and of a leaf that it requires a gradient."""
         array = realize.read(self, lambda stored: stored.peek_raw().copy())
         return _unpickled, (type(self), array, self.dtype, self._requires_grad and self.is_leaf, self.name)
 
-    def assign(self, value: Any) -> Self:
+    def assign(self, value: ArrayLike) -> Self:
         """Gives this Tensor a new value (of its shape, cast to its dtype), computed with the next program.
 
         Expressions made from the old value keep it.
@@ -125,7 +121,6 @@ class Tensor(Tracked):
             raise errors.GradientError("assign: this Tensor was computed from others that require a gradient")
         old, operand = self.node, as_operand(value)
         if operand is NotImplemented:
-
             operand = of_data(value, old.dtype).node
         n = ew.cast(operand, old.dtype) if isinstance(operand, Node) else ew.constant(operand, old.dtype)
         if n.shape != old.shape:
@@ -138,7 +133,13 @@ class Tensor(Tracked):
 
     # ------------------------------------------------------------ conversions
 
-    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> Tensor:
+    def to(
+        self,
+        *args: Tensor | DTypeLike | DeviceLike,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
+        non_blocking: bool = False,
+    ) -> Tensor:
         """Another dtype or device: t.to("cuda"), t.to(wf.float64), t.to(device=..., dtype=...), t.to(other) for those of a
         Tensor; a number is that of a GPU. Copies to one never wait for it, whatever non_blocking says.
 
@@ -157,7 +158,7 @@ class Tensor(Tracked):
             return wrap(transfers.placed(n, place), out._requires_grad)
         return of_storage(realize.read(out, partial(storage.moved, device=place)))
 
-    def astype(self, dtype: Any) -> Tensor:
+    def astype(self, dtype: DTypeLike) -> Tensor:
         """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x != 0."""
         target = as_dtype(dtype)
         return self if target is self.dtype else wrap(ew.cast(self.node, target), self._requires_grad)
@@ -193,11 +194,11 @@ class Tensor(Tracked):
     __eq__, __ne__ = equality(ew.eq), equality(ew.ne)  # type: ignore[assignment]
     __neg__, __pos__, __abs__, __invert__ = method(ew.neg), method(ew.positive), method(ew.absolute), method(ew.invert)
 
-    def __divmod__(self, other: Any, /) -> tuple[Tensor, Tensor]:
+    def __divmod__(self, other: ArrayLike, /) -> tuple[Tensor, Tensor]:
         quotient = self.__floordiv__(other)
         return quotient if quotient is NotImplemented else (quotient, self.__mod__(other))
 
-    def __rdivmod__(self, other: Any, /) -> tuple[Tensor, Tensor]:
+    def __rdivmod__(self, other: ArrayLike, /) -> tuple[Tensor, Tensor]:
         quotient = self.__rfloordiv__(other)
         return quotient if quotient is NotImplemented else (quotient, self.__rmod__(other))
 
@@ -207,17 +208,17 @@ class Tensor(Tracked):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self, value: Any) -> builtins.bool:
-        found = self == value
-        return bool(found.any()) if isinstance(found, Tensor) else False
+    def __contains__(self, value: object) -> builtins.bool:
+        hits = self == value
+        return isinstance(hits, Tensor) and bool(hits.any())
 
-    def __getitem__(self, key: Any, /) -> Tensor:
+    def __getitem__(self, key: object, /) -> Tensor:
         """What NumPy's x[key] gives; a bool mask in the key is computed. Raises IndexError, DTypeError, ShapeError."""
         part = wrap(indexing.getitem(self.node, _key(key), self.name), self._requires_grad)
         whole_of_parts.note(self, part)
         return part
 
-    def __setitem__(self, key: Any, value: Any, /) -> None:
+    def __setitem__(self, key: object, value: ArrayLike, /) -> None:
         """This Tensor gets the value that NumPy's x[key] = value gives; expressions made from the old one keep it."""
         whole_of_parts.assigned(self)
         tracks = [False]
@@ -254,7 +255,7 @@ class Tensor(Tracked):
     matmul, dot, outer = map(method, (products.matmul, products.dot, products.outer))
     cross, kron, lerp = method(vectors.cross), method(vectors.kron), method(interpolation.lerp)
 
-    def where(self, condition: Any, other: Any) -> Tensor:
+    def where(self, condition: ArrayLike, other: ArrayLike) -> Tensor:
         """self where the condition holds, else other."""
         return _where(condition, self, other)  # type: ignore[no-any-return]
 
@@ -286,19 +287,19 @@ any_tensor.Above.kind = Tensor
 _where = function(ew.where)
 
 
-def _unpickled(kind: type[Tensor], array: np.ndarray[Any, Any], dtype: DType, requires_grad: bool, name: str | None) -> Tensor:
+def _unpickled(kind: type[Tensor], array: np.ndarray, dtype: DType, requires_grad: bool, name: str | None) -> Tensor:
     t = object.__new__(kind)
     Tensor.__init__(t, storage.leaf(storage.from_raw(array, dtype, array.shape)), requires_grad)
     t.name = name
     return t
 
 
-def _key(key: Any) -> Any:
+def _key(key: object) -> object:
     """An index with Nodes for Tensors, arrays and sequences."""
     return tuple(_item(k) for k in key) if isinstance(key, tuple) else _item(key)
 
 
-def _item(item: Any) -> Any:
+def _item(item: object) -> object:
     if isinstance(item, Tensor):
         return item.node
     if isinstance(item, np.bool_):
@@ -310,13 +311,13 @@ def _item(item: Any) -> Any:
     data = as_sequence("index", "a range", item) if isinstance(item, range) else item
     if holds_tensors(data):
         return of_data(data).node
-    found = of_data(data, device=CPU)
-    stored = found._stored()
-    n = found.node if stored is None else storage.operand(stored)
-    return n if found.size else ew.cast(n, dt.int64)
+    indices = of_data(data, device=CPU)
+    stored = indices._stored()
+    n = indices.node if stored is None else storage.operand(stored)
+    return n if indices.size else ew.cast(n, dt.int64)
 
 
-def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:
+def _assigned(value: object, dtype: DType, tracks: list[bool]) -> Any:
     """The value of an assignment: a Node or a Python number."""
     plain = unwrapped("assignment", "the value", value, tracks)
     if isinstance(plain, Node) or type(plain) in WEAK:

@@ -4,7 +4,8 @@ hooks, leaves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 from ... import errors
 from ...ir.graph.brief import brief
@@ -14,17 +15,17 @@ from ..lazy import state
 from ..lazy.any_tensor import Above
 from ..lazy.trace import tracing
 from ..operands.arguments import as_bool, as_function
+from ..operands.likes import ArrayLike
 from .parameters_elsewhere import naming
 from .value import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Hook = Callable[[Any], Any]  # of a gradient: what replaces it, or None
 
 
 class Handle:
     """A registered hook; remove(), or calling this, ends that. Doing so again does nothing."""
 
-    def __init__(self, hooks: list[Any], hook: Any) -> None:
+    def __init__(self, hooks: list[Hook], hook: Hook) -> None:
         hooks.append(hook)
         self._hooks, self._hook = hooks, [hook]
 
@@ -85,7 +86,7 @@ class Tracked(Value):
         return not self._requires_grad or (n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self)
 
     @naming
-    def backward(self, gradient: Any = None, retain_graph: bool = False) -> None:
+    def backward(self, gradient: ArrayLike | None = None, retain_graph: bool = False) -> None:
         """Adds d self / d leaf to the .grad of every leaf that requires a gradient; lazy.
 
         gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError, StaleError.
@@ -98,7 +99,7 @@ class Tracked(Value):
         if not self.is_leaf:
             state.retain(self)
 
-    def register_hook(self, hook: Callable[[Any], Any]) -> Handle:
+    def register_hook(self, hook: Hook) -> Handle:
         """hook(gradient) runs in backward(), when the gradient of this Tensor is complete, also after the Tensor is dropped.
 
         What it returns, unless None, replaces the gradient: here, and for everything this Tensor was computed from. Equal

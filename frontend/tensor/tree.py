@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 CONTAINERS = (tuple, list, dict)
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: object) -> list[Any]:
     """The leaves, which are no containers, from left to right; dicts in the order of their insertion."""
     if not isinstance(tree, CONTAINERS):
         return [tree]
@@ -16,21 +16,23 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for child in children for leaf in leaves(child)]
 
 
-def like(tree: Any, new: list[Any]) -> Any:
+def like(tree: object, new: list[Any]) -> Any:
     """The same structure with other leaves."""
-    return _filled(tree, iter(new))
+    rest = iter(new)
+    return mapped(lambda _: next(rest), tree)
 
 
-def _filled(tree: Any, new: Iterator[Any]) -> Any:
+def mapped(function: Callable[[Any], Any], tree: object) -> Any:
+    """The same structure with the function of each leaf."""
     if not isinstance(tree, CONTAINERS):
-        return next(new)
+        return function(tree)
     if isinstance(tree, dict):
-        return {key: _filled(child, new) for key, child in tree.items()}
-    children = [_filled(child, new) for child in tree]
+        return {key: mapped(function, child) for key, child in tree.items()}
+    children = [mapped(function, child) for child in tree]
     return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)  # a named tuple takes them one by one
 
 
-def is_like(tree: Any, other: Any) -> bool:
+def is_like(tree: object, other: object) -> bool:
     """Do both have the same structure."""
     if not isinstance(tree, CONTAINERS) or not isinstance(other, CONTAINERS):
         return not isinstance(tree, CONTAINERS) and not isinstance(other, CONTAINERS)
@@ -39,8 +41,3 @@ def is_like(tree: Any, other: Any) -> bool:
     if isinstance(tree, dict):
         return list(tree) == list(other) and all(is_like(tree[k], other[k]) for k in tree)
     return all(is_like(a, b) for a, b in zip(tree, other, strict=True))
-
-
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The same structure with the function of each leaf."""
-    return like(tree, [function(leaf) for leaf in leaves(tree)])

@@ -23,20 +23,21 @@ from ...runtime.memory.storage import Storage
 from ..lazy import realize, state
 from ..lazy.any_tensor import Above, AnyTensor
 from ..operands.arguments import as_bool, as_choice
+from ..operands.likes import DeviceLike, DTypeLike
 from .names_elsewhere import OF_TENSORS, no_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import ModuleType
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard contains the earlier ones
 
 
-def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+def _numpy_dtype(dtype: object) -> np.dtype:
     """What NumPy asks an array to be. Raises DTypeError."""
     try:
-        return np.dtype(dtype)  # type: ignore[no-any-return]
+        return np.dtype(dtype)  # type: ignore[call-overload, no-any-return]
     except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
         raise errors.DTypeError(f"__array__: NumPy has no dtype {brief(dtype)}") from None
 
@@ -84,7 +85,7 @@ class Value(AnyTensor):
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """For an unknown name: says what it is called here if PyTorch has it."""
             __tracebackhide__ = True
             if name.startswith("_"):  # fields not set yet, and protocols that others ask for
@@ -92,7 +93,7 @@ class Value(AnyTensor):
                 raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}{how}")
             raise no_attribute(f"{type(self).__name__!r} object", name, partial(dir, self), OF_TENSORS)
 
-    def _check_gradient(self, gradient: Any) -> None:
+    def _check_gradient(self, gradient: object) -> None:
         if not isinstance(gradient, Value):
             raise errors.DTypeError(f"grad: a gradient must be a Tensor or None, not {brief(gradient)}")
         if gradient.shape != self.shape:
@@ -146,15 +147,15 @@ class Value(AnyTensor):
     def _stored(self) -> Storage | None:
         if state.traces and (trace := state.trace()) is not None:
             return trace.stored(self)
-        found = self._storage
-        if found is None:
+        stored = self._storage
+        if stored is None:
             n = self.node
-            found = storage.lookup(n)
-            if found is not None:
+            stored = storage.lookup(n)
+            if stored is not None:
                 with state.lock:  # another thread may give this Tensor another value at this very moment
                     if self.node is n:
-                        self._storage = found
-        return found
+                        self._storage = stored
+        return stored
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """weft.array_api. Raises ArgumentError (a ValueError) for a version of the standard that it does not contain."""
@@ -162,15 +163,17 @@ class Value(AnyTensor):
             as_choice("__array_namespace__", "api_version", api_version, API_VERSIONS)
         return Above.array_api()
 
-    def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: object, **options: object) -> object:
         """np.exp(x), and `array * x`, which NumPy takes for np.multiply: computed here, lazily."""
         return Above.numpy_functions().ufunc(ufunc, method, inputs, options)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., object], types: Iterable[type], args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> object:
         """np.mean(x): computed here, lazily. Raises CallError for a function that Weft lacks."""
         return Above.numpy_functions().function(function, tuple(types), args, kwargs)
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+    def to_device(self, device: DeviceLike, /, *, stream: object = None) -> Any:
         """On another device, as `to` gives it. Raises DeviceError."""
         if stream is not None:
             raise errors.DeviceError(f"to_device: stream {brief(stream)}: all work of a device is on the one stream of Weft")
@@ -178,11 +181,10 @@ class Value(AnyTensor):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(kDLCPU, 0), or (kDLCUDA, the number of the GPU)."""
-
         return devices.dlpack_pair(self.device)
 
     @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
+    def __cuda_array_interface__(self) -> dict[str, object]:
         """Where the value is in the memory of a GPU, for CuPy, Numba and others. Raises AttributeError for one of the CPU."""
         from . import dlpack
 
@@ -192,11 +194,11 @@ class Value(AnyTensor):
         self,
         /,
         *,
-        stream: Any = None,
+        stream: int | None = None,
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> Any:
+    ) -> object:
         """A DLPack capsule of the memory, which is computed if need be; a copy only if asked for.
 
         A consumer of version 1 gets a flag that the memory is read-only; an older one gets none, and must not write either.
@@ -214,7 +216,7 @@ class Value(AnyTensor):
         realize.realize(self)
         return self
 
-    def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
+    def numpy(self, copy: bool = False) -> np.ndarray:
         """The value as a NumPy array: a read-only view of the memory, or a copy.
 
         bfloat16 needs the package ml_dtypes; without it MissingPackageError is raised.
@@ -222,7 +224,7 @@ class Value(AnyTensor):
         array = realize.read(self, Storage.numpy)
         return array.copy() if as_bool("numpy", "copy", copy) else array
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
         wanted = array.dtype if dtype is None else _numpy_dtype(dtype)
         if wanted != array.dtype and copy is False:
@@ -265,7 +267,7 @@ class Value(AnyTensor):
     def __ceil__(self) -> int:
         return self._whole(ceil)
 
-    def _whole(self, rounded: Callable[[Any], int]) -> int:
+    def _whole(self, rounded: Callable[[float], int]) -> int:
         """A whole number near the only element."""
         value = self.item()
         if isinstance(value, float) and not isfinite(value):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import copysign
-from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -51,7 +50,7 @@ def _with_constant(x: Node, margins: tuple[tuple[int, int, int], ...], value: Op
     return where(inside, node(Op.PAD, (to_dtype(x, dtype),), margins), value)
 
 
-def _widths(x: Node, pad_width: Any) -> list[tuple[int, int]]:
+def _widths(x: Node, pad_width: object) -> list[tuple[int, int]]:
     given = pad_width.tolist() if hasattr(pad_width, "tolist") else pad_width
     if not isinstance(given, (tuple, list)):
         given = [(given, given)] * x.ndim
@@ -70,8 +69,8 @@ def _extended(x: Node, axis: int, lo: int, hi: int, mode: str) -> Node:
     if not x.shape[axis]:
         raise errors.ShapeError(f'pad: axis {axis} of shape {x.shape} is empty: mode "{mode}" has nothing to repeat')
     flipped = _flipped(x, axis)
-    before = _flipped(_filled(_TILES[mode](flipped, axis), axis, lo), axis)  # type: ignore[no-untyped-call]
-    return concat([before, x, _filled(_TILES[mode](x, axis), axis, hi)], axis)  # type: ignore[no-untyped-call]
+    before = _flipped(_filled(_TILES[mode](flipped, axis), axis, lo), axis)
+    return concat([before, x, _filled(_TILES[mode](x, axis), axis, hi)], axis)
 
 
 def _filled(tiles: list[Node], axis: int, width: int) -> Node:
@@ -98,7 +97,7 @@ def _last(x: Node, axis: int) -> list[Node]:
 
 
 # what follows x along the axis, in turn
-_TILES = {
+_TILES: dict[str, Callable[[Node, int], list[Node]]] = {
     "edge": _last,
     "reflect": _reflected,
     "symmetric": lambda x, axis: [_flipped(x, axis), x],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -21,7 +21,7 @@ from ..elementwise.comparison import lt, maximum, minimum, where
 from ..elementwise.rounding import floordiv, mod
 from ..functions import reductions
 from ..operands.arguments import as_bool, as_int
-from ..operands.broadcast import spread, to_dtype
+from ..operands.broadcast import Operand, spread, to_dtype
 from ..operands.in_float32 import in_float32
 from .padding import pad
 from .windows import Pair, Rank, Sizes, of_rank, windows
@@ -137,8 +137,8 @@ def _divided(win: Node, whole: int, counts: Counts) -> Node:
     return div(total, _product(counts, whole, total))
 
 
-def _product(counts: Counts, whole: int, like: Node) -> Any:
-    divisor: Any = float(whole)
+def _product(counts: Counts, whole: int, like: Node) -> Operand:
+    divisor: Operand = float(whole)
     for axis, count in counts.items():
         divisor = mul(spread(to_dtype(count, dt.float32), (axis,), like.shape), divisor)
     return divisor
@@ -192,14 +192,14 @@ adaptive_max_pool3d = of_rank(
 )
 
 
-def _output_size(rank: Rank, given: Any, extents: Sizes) -> Sizes:
+def _output_size(rank: Rank, given: object, extents: Sizes) -> Sizes:
     each = list(given) if isinstance(given, (tuple, list)) else [given] * rank.spatial
     if len(each) != rank.spatial:
         raise errors.ArgumentError(f"{rank.name}: output_size must be an int, None or {rank.spatial} of them, not {brief(given)}")
-    found = tuple(n if e is None else as_int(rank.name, "output_size", e) for n, e in zip(extents, each, strict=True))
-    if min(found) < 1 or min(extents) < 1:
+    sizes = tuple(n if e is None else as_int(rank.name, "output_size", e) for n, e in zip(extents, each, strict=True))
+    if min(sizes) < 1 or min(extents) < 1:
         raise errors.ShapeError(f"{rank.name}: no cells of output_size={brief(given)} in images of shape {extents}")
-    return found
+    return sizes
 
 
 @in_float32
@@ -214,7 +214,7 @@ def _cell_means(x: Node, sizes: Sizes) -> Node:
     return div(total, _product(counts, whole, total))
 
 
-def _over_cells(x: Node, sizes: Sizes, fill: float, reduced: Callable[[Node, Any], Node]) -> Node:
+def _over_cells(x: Node, sizes: Sizes, fill: float, reduced: Callable[[Node, tuple[int, ...]], Node]) -> Node:
     """The reduction of all cells: of equal ones at once, of others axis by axis."""
     if not any(n % size for n, size in zip(x.shape[2:], sizes, strict=True)):
         pairs = [e for n, size in zip(x.shape[2:], sizes, strict=True) for e in (size, n // size)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from inspect import signature
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ... import errors
 from ...ir.graph.brief import brief
@@ -23,6 +23,7 @@ from .padding import pad
 
 Pair = int | Sequence[int]
 Sizes = tuple[int, ...]  # one for each spatial axis
+Result = Node | tuple[Node, ...]
 
 
 class Rank(NamedTuple):
@@ -37,18 +38,18 @@ class Rank(NamedTuple):
 
     def sizes(self, what: str, value: Pair, least: int = 0) -> Sizes:
         """One int for each spatial axis. Raises DTypeError, ArgumentError."""
-        found = as_ints(self.name, what, value, self.spatial)
-        if any(i < least for i in found):
+        sizes = as_ints(self.name, what, value, self.spatial)
+        if any(i < least for i in sizes):
             raise errors.ArgumentError(f"{self.name}: {what} must be at least {least}, not {value}")
-        return found
+        return sizes
 
 
-def of_rank(inner: Callable[..., Any], spatial: int, example: str, name: str = "") -> Callable[..., Any]:
+def of_rank(inner: Callable[..., Result], spatial: int, example: str, name: str = "") -> Callable[..., Result]:
     """inner(rank, x, ...) as a function of x with so many spatial axes and an example; one image is a batch of one."""
     rank = Rank(name or f"{inner.__name__}{spatial}d", spatial)
 
     @wraps(inner)
-    def call(x: Node, *args: Any, **kwargs: Any) -> Any:
+    def call(x: Node, *args: object, **kwargs: object) -> Result:
         if x.ndim not in (1 + spatial, 2 + spatial):
             wanted = f"(N, C, {rank.axes}) or (C, {rank.axes})"
             raise errors.ShapeError(f"{rank.name}: expected x of shape {wanted}, got {x.shape}")

@@ -74,7 +74,7 @@ def test_signatures_show_tensors_and_no_internals() -> None:
     for name, function, _ in functions():
         signature = str(inspect.signature(function))
         assert "Node" not in signature and "Operand" not in signature, name
-    assert str(inspect.signature(wf.take)) == "(x: 'Tensor', indices: 'Any', axis: 'int | None' = None) -> 'Tensor'"
+    assert str(inspect.signature(wf.take)) == "(x: 'Tensor', indices: 'ArrayLike', axis: 'int | None' = None) -> 'Tensor'"
     assert list(inspect.signature(wf.Tensor.take).parameters) == ["self", "indices", "axis"]
     assert str(inspect.signature(wf.exp)) == "(x: 'Tensor', /) -> 'Tensor'"
     assert str(inspect.signature(wf.maximum)) == "(a: 'Tensor | float', b: 'Tensor | float', /) -> 'Tensor'"
