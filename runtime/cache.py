@@ -115,11 +115,11 @@ class DiskCache:
         with self._mine(), contextlib.suppress(OSError, ValueError):
             if name not in self._entries:
                 self._scan()
-            found = self._entries.get(name)
-            if found is not None:
-                data = found[0].data(found[1])
+            place = self._entries.get(name)
+            if place is not None:
+                data = place[0].data(place[1])
                 if data is not None:
-                    self._use(found[0])
+                    self._use(place[0])
                     return data
                 del self._entries[name]
         return None
@@ -172,7 +172,7 @@ class DiskCache:
         gone = [self._packs.pop(number) for number in dropped]
         if gone:
             self._entries = {
-                name: found for name, found in self._entries.items() if found[0] not in gone
+                name: place for name, place in self._entries.items() if place[0] not in gone
             }
         for pack in gone:
             pack.close()
@@ -263,13 +263,13 @@ class DiskCache:
 
     def _trim(self, folder: int) -> None:
         """Drops packs, those unused for longest first, until there is room for another."""
-        found = []
+        stamped = []
         for name, pack in _packs(folder):
             with contextlib.closing(pack):
                 status = os.fstat(pack.file)
-                found.append((status.st_mtime, status.st_size, name))
-        total = sum(size for _, size, _ in found)
-        for _, size, name in sorted(found):
+                stamped.append((status.st_mtime, status.st_size, name))
+        total = sum(size for _, size, _ in stamped)
+        for _, size, name in sorted(stamped):
             if total <= self.limit - self.most:
                 break
             with contextlib.suppress(OSError):
@@ -291,21 +291,21 @@ class DiskCache:
 
     def summary(self) -> Summary:
         """What the folder holds now."""
-        found = Summary()
+        contents = Summary()
         newest: dict[bytes, Entry] = {}
         with contextlib.suppress(OSError), self._opened_folder() as folder:
             for _, pack in _packs(folder):
                 with contextlib.closing(pack):
                     newest |= {entry[0]: entry for entry in pack.new_entries()}
                     status = os.fstat(pack.file)
-                    found.total += status.st_size
-                    found.used.append(status.st_mtime)
+                    contents.total += status.st_size
+                    contents.used.append(status.st_mtime)
         for _, kind, _, length in newest.values():
             name = kind.rstrip(b"\0").decode(errors="replace")
-            entries, size = found.kinds.get(name, (0, 0))
-            found.kinds[name] = entries + 1, size + HEADER.size + length
-        found.used.sort()
-        return found
+            entries, size = contents.kinds.get(name, (0, 0))
+            contents.kinds[name] = entries + 1, size + HEADER.size + length
+        contents.used.sort()
+        return contents
 
     def clear(self) -> Cleared:
         """Drops every pack, also those that processes use: they go on in new ones."""
@@ -388,7 +388,7 @@ def source_fingerprint(*parts: str) -> str:
     files is the key of their digest on disk.
     """
     files = [
-        found for part in parts or ("codegen",) for found in _sources(os.path.join(_PACKAGE, part))
+        file for part in parts or ("codegen",) for file in _sources(os.path.join(_PACKAGE, part))
     ]
     stats = [
         (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for s in map(os.stat, files)

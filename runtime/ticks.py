@@ -101,6 +101,6 @@ def seconds_of_runs(run: int, table: int, args: int, count: int) -> float:
 
     `run`: the address of the driver.
     """
-    ticks, found = (ctypes.c_int64 * 2)(), counter()
-    found.runs(run, table, args, ctypes.addressof(ticks), count)
-    return (ticks[1] - ticks[0]) * found.tick
+    ticks, clock = (ctypes.c_int64 * 2)(), counter()
+    clock.runs(run, table, args, ctypes.addressof(ticks), count)
+    return (ticks[1] - ticks[0]) * clock.tick

@@ -171,8 +171,8 @@ def dlpack_pair(device: str) -> tuple[int, int]:
 
 def named_by_dlpack(kind: int, number: int) -> str | None:
     """The text of the device that DLPack calls so, whether it is there or not; None where there are no such devices."""
-    found = [name for name, known in Kinds.by_name.items() if known.dlpack == int(kind)]
-    return None if not found else CPU if found[0] == CPU else f"{found[0]}:{int(number)}"
+    names = [name for name, known in Kinds.by_name.items() if known.dlpack == int(kind)]
+    return None if not names else CPU if names[0] == CPU else f"{names[0]}:{int(number)}"
 
 
 def default() -> str:
