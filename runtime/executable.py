@@ -16,7 +16,7 @@ from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure
 from .image import FIRST, STATUS, Image, SiteAt, unpack
 from .runnable import Prepared, Runnable
 from .threads import pool
-from .timed import timings
+from .timed import HostTimings, wanted
 
 
 class _Frame:
@@ -73,7 +73,7 @@ class Executable(Runnable):
         ):
             self._table[place] = address
         self._table_address = ctypes.addressof(self._table)
-        self.timings = timings(image)
+        self.timings = HostTimings(image) if wanted() else None
         self._run = pool.runtime().run if self.timings is None else self.timings.run
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:

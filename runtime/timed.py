@@ -190,18 +190,13 @@ class HostTimings(Timings):
                 self._records.append(record)
 
     def in_seconds(self, durations: Sequence[float]) -> list[float]:
-        found = counter()
-        return [max(0.0, ticks - found.own) * found.tick for ticks in durations]
+        clock = counter()
+        return [max(0.0, ticks - clock.own) * clock.tick for ticks in durations]
 
     @property
     def chunks(self) -> list[Chunk]:
         with self._adding:
             return self._last.chunks() if self._last else []
-
-
-def timings(image: Image) -> HostTimings | None:
-    """Those of a program that is made now; None where none are wanted."""
-    return HostTimings(image) if wanted() else None
 
 
 def _phases(image: Image) -> Iterator[tuple[int, int]]:

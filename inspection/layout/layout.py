@@ -22,7 +22,7 @@ from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
-from ..names.labels import owner_name
+from ..names.labels import owner_name, sliced
 from .text import Index, LayoutStep, html, text
 
 MOST_CELLS = 64  # that a picture has
@@ -144,17 +144,10 @@ def _spelled(view: Node) -> str:
         case Op.PERMUTE | Op.RESHAPE | Op.FLIP:
             return f".{view.op.value}({', '.join(map(str, view.arg))})"
         case Op.SLICE:
-            cuts = zip(view.arg, view.src[0].shape, strict=True)
-            return f"[{', '.join(_slice(cut, extent) for cut, extent in cuts)}]"
+            return sliced(view)
         case Op.EXPAND:
             return f".expand({', '.join(map(str, view.shape))})"
     return {Op.DETACH: ".detach()", Op.KEEP: ".contiguous()"}[view.op]
-
-
-def _slice(cut: tuple[int, int, int], extent: int) -> str:
-    start, stop, step = cut
-    text = f"{start or ''}:{'' if stop >= extent else stop}"
-    return text if step == 1 else f"{text}:{step}"
 
 
 # ---------------------------------------------------------------- from memory to numbers

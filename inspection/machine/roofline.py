@@ -135,15 +135,9 @@ class Machine:
     @property
     def unsure(self) -> list[str]:
         """The limits that no second round has confirmed."""
-        places = {
-            name: all(f.is_sure for f in p.figures)
-            for name, p in zip(self.names, self.places, strict=True)
-        }
-        return [
-            name
-            for name, sure in {**places, **{n: f.is_sure for n, f in self.flops.items()}}.items()
-            if not sure
-        ]
+        limits: dict[str, Iterable[Figure]] = {name: (f,) for name, f in self.flops.items()}
+        limits = dict(zip(self.names, (p.figures for p in self.places), strict=True)) | limits
+        return [name for name, figures in limits.items() if not all(f.is_sure for f in figures)]
 
     @property
     def names(self) -> list[str]:

@@ -96,6 +96,13 @@ def _slice(n: Node) -> str:
     return f"slice [{', '.join(cut)}]"
 
 
+def sliced(n: Node) -> str:
+    """What a slice takes, as Python writes it: `[1:, ::2]`."""
+    cuts = zip(n.arg, n.src[0].shape, strict=True)
+    parts = (f"{a or ''}:{'' if b >= d else b}" + (f":{c}" if c != 1 else "") for (a, b, c), d in cuts)
+    return f"[{', '.join(parts)}]"
+
+
 def _expand(n: Node) -> str:
     value = constant_of(n)
     return f"repeat to {times(n.shape)}" if value is None else number(value)

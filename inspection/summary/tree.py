@@ -57,12 +57,9 @@ class Layer:
 
     def to_dict(self) -> dict[str, Any]:
         """The tree in dicts, lists, texts and numbers."""
-        own = [_held_dict(held) for held in self.held]
+        own = [vars(held) | {"shape": list(held.shape)} for held in self.held]
         return {
-            **{
-                name: getattr(self, name)
-                for name in ("name", "kind", "detail", "count", "output", "calls", "shared")
-            },
+            **{name: x for name, x in vars(self).items() if name not in ("held", "children")},
             "parameters": [held for held in own if held["kind"] == "parameter"],
             "buffers": [held for held in own if held["kind"] == "buffer"],
             "children": [child.to_dict() for child in self.children],
@@ -113,14 +110,6 @@ class Summary:
             name: getattr(self, name) for name in ("parameters", "trainable", "buffers", "bytes")
         }
         return {**self.tree.to_dict(), "totals": totals}
-
-
-def _held_dict(held: Held) -> dict[str, Any]:
-    fields = vars(held) | {"shape": list(held.shape)}
-    return {
-        name: fields[name]
-        for name in ("name", "kind", "shape", "dtype", "count", "bytes", "trainable", "shared")
-    }
 
 
 # ---------------------------------------------------------------- text
