@@ -6,21 +6,8 @@ from .. import functional as F
 from .stateless import Unary
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmin",
-    "Softplus",
-    "Softsign",
-    "Tanh",
+    "CELU", "ELU", "GELU", "GLU", "SELU", "LogSigmoid", "LogSoftmax", "Mish", "SiLU", "Sigmoid",
+    "Softmax", "Softmin", "Softplus", "Softsign", "Tanh",
 ]
 
 
