@@ -65,9 +65,7 @@ def evaluate(text: str, values: Mapping[str, str]) -> Evaluated:
     if not isinstance(result, Tensor):
         advice = f"use {', '.join(values)} in it" if values else "give it values: x=2"
         raise ExpressionError(
-            _pointed(
-                text, 0, 0, f"the expression gives {brief(result)}, which is not a Tensor: {advice}"
-            )
+            _pointed(text, 0, 0, f"the expression gives {brief(result)}, which is not a Tensor: {advice}")
         )
     texts: dict[Node, str] = {}
     for part, t in parts:
@@ -86,8 +84,7 @@ def _require_name(name: str) -> None:
 
 
 def _given(name: str, text: str, names: Mapping[str, Any]) -> Tensor:
-    """The Tensor of a name, in memory, a leaf that gradients are collected for where it holds
-    floats."""
+    """The Tensor of a name, in memory, a leaf that gradients are collected for where it holds floats."""
     typed = re.fullmatch(r"(.*\S)\s*:\s*(\w+)\s*", text, re.DOTALL)
     dtype = dt.BY_NAME.get(typed[2]) if typed else None
     value = _run(typed[1] if typed and dtype else text.strip(), names, [])
@@ -204,9 +201,7 @@ def _functions() -> dict[str, Any]:
 
 
 def _require_known(text: str, tree: ast.AST, space: Mapping[str, Any]) -> None:
-    bound = {
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-    }
+    bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     for n in ast.walk(tree):
         if (
@@ -222,17 +217,14 @@ def _require_known(text: str, tree: ast.AST, space: Mapping[str, Any]) -> None:
                 else f"give it a value: {n.id}=2, or {n.id}='randn(3, 4)'"
             )
             column = len(text.splitlines()[n.lineno - 1].encode()[: n.col_offset].decode())
-            raise ExpressionError(
-                _pointed(text, column, column + len(n.id), f"there is no {n.id}; {advice}")
-            )
+            raise ExpressionError(_pointed(text, column, column + len(n.id), f"there is no {n.id}; {advice}"))
 
 
 # ---------------------------------------------------------------- errors
 
 
 def _pointed(text: str, start: int, end: int, why: str) -> str:
-    """Why, and the text with carets below a part of it; of a long text what stands around that
-    part."""
+    """Why, and the text with carets below a part of it; of a long text what stands around that part."""
     if "\n" not in text and len(text) > MOST_TEXT:
         cut = max(0, min(start - MOST_TEXT // 3, len(text) - MOST_TEXT))
         text, start, end = text[cut : cut + MOST_TEXT], start - cut, min(end - cut, MOST_TEXT)

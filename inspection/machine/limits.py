@@ -34,8 +34,7 @@ NOTHING = "define void @nothing(ptr %context, i64 %chunk, i64 %thread) { ret voi
 
 @cache
 def repeats() -> tuple[Any, Any]:
-    """The native loops around a program, (run, table, args, count), and around the chunks of a
-    function."""
+    """The native loops around a program, (run, table, args, count), and around the chunks of a function."""
     code = native.load_object(native.compile_portable(filled("repeat", FOLDER)), ("repeat", "repeat_for"))
     pointer, word = ctypes.c_void_p, ctypes.c_int64
     return (
@@ -57,8 +56,7 @@ def timed(call: Callable[[], None]) -> float:
 
 
 class Chunked:
-    """A chunk function on a context, one chunk a thread; `keep` holds the memory that it works
-    on."""
+    """A chunk function on a context, one chunk a thread; `keep` holds the memory that it works on."""
 
     def __init__(self, text: str, target: Target, context: list[int], keep: object = None) -> None:
         self._keep = keep
@@ -88,8 +86,7 @@ def module(body: str, target: Target) -> str:
 
 
 class Nothing:
-    """A program of `phases` phases without work, which no threads share: `seconds(n)` for n runs of
-    it."""
+    """A program of `phases` phases without work, which no threads share: `seconds(n)` for n runs of it."""
 
     phases = 64
 

@@ -137,7 +137,4 @@ def _gpu(number: int) -> tuple[Any, Callable[[], Rounds]]:
 
 
 # By kind of device. What nothing measures is explained without predictions.
-MEASURING: dict[str, Callable[[int], tuple[Any, Callable[[], Rounds]]]] = {
-    "cpu": _cpu,
-    "cuda": _gpu,
-}
+MEASURING: dict[str, Callable[[int], tuple[Any, Callable[[], Rounds]]]] = {"cpu": _cpu, "cuda": _gpu}
