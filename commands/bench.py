@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from ..errors import DeviceError
 from ..inspection.machine import surroundings
@@ -212,7 +212,7 @@ def tiny_call() -> Result:
     return Result(TINY, "8 numbers, from Python", seconds_of(ours), numpy=seconds_of(by_numpy))
 
 
-def seconds_of(call: Callable[[], Any]) -> float:
+def seconds_of(call: Callable[[], object]) -> float:
     """Seconds of one call: the median of rounds of at least a tenth of a millisecond."""
     call()
     start = time.perf_counter()

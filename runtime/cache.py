@@ -38,7 +38,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from llvmlite import __version__ as llvmlite_version
 
@@ -97,7 +96,7 @@ class DiskCache:
         self._process = os.getpid()
         self._lock = locks.new("disk")
 
-    def _mine(self) -> Any:
+    def _mine(self) -> contextlib.AbstractContextManager[object]:
         """The lock; a forked child leaves its parent's pack alone."""
         with self._lock:
             if self._process != os.getpid():

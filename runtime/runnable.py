@@ -6,7 +6,7 @@ import ctypes
 import struct
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import WeftError
 from ..ir.passes.bounds_checks import CheckSite
@@ -81,7 +81,7 @@ class Prepared:
     # what to raise for what came out of `call`
     interrupted: Callable[[BaseException], BaseException] = lambda reason: reason
     native: tuple[int, int, bool] | None = None
-    owner: Any = None
+    owner: object = None
 
     def call(self, places: Sequence[int]) -> Callable[..., int]:
         """A function of addresses: puts them at these places of `words`, runs the program.
@@ -106,7 +106,7 @@ class Prepared:
 _definitions: list[_MethodDef] = []
 
 
-def _builtin(block: bytes, owner: Any) -> Any:
+def _builtin(block: bytes, owner: object) -> Callable[..., int]:
     """weft_call as a function with this block; its `__module__` keeps the owner alive."""
     if not _definitions:
         _definitions.append(_MethodDef(b"weft_call", pool.runtime().call, METH_FASTCALL, None))

@@ -152,7 +152,7 @@ class Collection:
 MOST_LAYOUTS = 8  # of a report
 
 
-def trees_of(x: Any, modules: Iterable[Module], calls: Calls) -> list[Json]:
+def trees_of(x: object, modules: Iterable[Module], calls: Calls) -> list[Json]:
     """Of x, if it is a Module, else of other Modules, with what they returned."""
     return [summary_of(m, calls).to_dict() for m in ([x] if isinstance(x, Module) else modules)]
 

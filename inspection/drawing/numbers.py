@@ -47,7 +47,7 @@ def _growing(array: Array, more: str) -> Iterator[str]:
         yield opening + ", ".join(_number(value, 4) for value in flat[: k + 1]) + f", {more}{closing}"
 
 
-def _number(value: Any, digits: int) -> str:
+def _number(value: object, digits: int) -> str:
     return f"{float(value):.{digits}g}" if isinstance(value, np.floating) else str(value)
 
 

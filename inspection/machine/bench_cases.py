@@ -24,7 +24,7 @@ class Work:
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
-    numpy: Callable[[], Any] | None = None
+    numpy: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ CASES = (
 )
 
 
-def tiny() -> tuple[Callable[[], Any], Callable[[], Any]]:
+def tiny() -> tuple[Callable[[], object], Callable[[], object]]:
     """A call that computes next to nothing, of a jitted function and by NumPy: what Python and the
     call itself cost."""
     x, array = tensor(np.ones(8, np.float32)), np.ones(8, np.float32)

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ NOTHING = "define void @nothing(ptr %context, i64 %chunk, i64 %thread) { ret voi
 
 
 @cache
-def repeats() -> tuple[Any, Any]:
+def repeats() -> tuple[Callable[..., None], Callable[..., None]]:
     """The native loops around a program, (run, table, args, count), and around the chunks of a function."""
     code = native.load_object(native.compile_portable(filled("repeat", FOLDER)), ("repeat", "repeat_for"))
     pointer, word = ctypes.c_void_p, ctypes.c_int64
@@ -71,7 +70,7 @@ class Chunked:
 
 
 @cache
-def _loaded(text: str, target: Target) -> Any:
+def _loaded(text: str, target: Target) -> native.Library:
     """The code of a text, which several share."""
     with native.lock:
         return native.load_object(compile_text(text, target), ("chunk",))

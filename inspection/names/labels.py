@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
 
 from ...ir.graph.graph import Node
 from ...ir.graph.op import VIEWS, Op
@@ -29,7 +28,7 @@ def times(extents: Sequence[int]) -> str:
     return "x".join(map(str, extents)) or "scalar"
 
 
-def number(value: Any) -> str:
+def number(value: object) -> str:
     """A constant in few digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 

@@ -33,7 +33,7 @@ class Workload:
 
     structure: Structure
     inputs: list[int]
-    keep: Any
+    keep: object
 
 
 def workload(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Workload:
@@ -104,7 +104,7 @@ class HostSession(Session):
         return times
 
     @cached_property
-    def _bound(self) -> tuple[int, int, Any]:
+    def _bound(self) -> tuple[int, int, object]:
         timed = self.compiled.executable
         assert isinstance(timed, Executable)
         arena = Buffer.allocate(timed.arena_bytes)

@@ -109,7 +109,7 @@ class Calls:
             int, tuple[weakref.ref[Module], str, int]
         ] = {}  # by id: shapes that it returned first, calls
 
-    def __call__(self, module: Module, result: Any) -> None:
+    def __call__(self, module: Module, result: object) -> None:
         text, calls = self.of(module)
         self._first[id(module)] = (weakref.ref(module), text if calls else shapes(result), calls + 1)
 
@@ -134,7 +134,7 @@ def _outputs(model: Module, inputs: tuple[Any, ...]) -> Calls:
     return calls
 
 
-def shapes(result: Any) -> str:
+def shapes(result: object) -> str:
     """The shapes of Tensors in tuples, lists and dicts; of anything else its type."""
     match result:
         case Tensor():
