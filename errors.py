@@ -58,9 +58,9 @@ class FloatingPointError(WeftError, builtins.FloatingPointError):
     but `kernel` are None where memory does not suffice to look for the operation.
     """
 
-    def __init__(self, message: str, **found: object) -> None:
+    def __init__(self, message: str, **fields: object) -> None:
         super().__init__(message)
-        vars(self).update(found)
+        vars(self).update(fields)
 
 
 class MemoryError(WeftError, builtins.MemoryError):
@@ -102,8 +102,8 @@ class AttributeError(WeftError, builtins.AttributeError):
         self._there = there
 
     def __str__(self) -> str:  # looked for when it is shown: hasattr(x, name) makes such an error, too
-        found = nearest(self.name or "", self._there())
-        return str(self.args[0]) if found is None else f"{self.args[0]}; did you mean {found!r}?"
+        near = nearest(self.name or "", self._there())
+        return str(self.args[0]) if near is None else f"{self.args[0]}; did you mean {near!r}?"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self),)

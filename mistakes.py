@@ -14,8 +14,8 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     folded = {n.lower(): n for n in names if not n.startswith("_")}
-    found = get_close_matches(name.lower(), folded, n=1, cutoff=LIKENESS)
-    return folded[found[0]] if found else None
+    near = get_close_matches(name.lower(), folded, n=1, cutoff=LIKENESS)
+    return folded[near[0]] if near else None
 
 
 def hide_frames(caught: BaseException | None = None) -> None:

@@ -78,10 +78,10 @@ def _count(low: int, high: int | None = None) -> Callable[[str], int]:
 
 
 def _size(text: str) -> int:
-    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.upper())
-    if not found:
+    match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.upper())
+    if not match:
         raise ValueError("a number of bytes like 500000, 200K, 64M or 2G")
-    return int(found[1]) << (10 * "KMGT".find(found[2]) + 10 if found[2] else 0)
+    return int(match[1]) << (10 * "KMGT".find(match[2]) + 10 if match[2] else 0)
 
 
 def _cache_dir(text: str) -> Path | None:

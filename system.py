@@ -19,24 +19,24 @@ _THREAD = 256 << 20  # a stack of 8 MB, twice 64 MB of which the aligned half st
 def total() -> int:
     """Bytes that this process may use: those of the machine, or fewer in a container."""
     try:
-        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        all_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        found = 4 << 30
+        all_bytes = 4 << 30
     limit = _number(CGROUP + "max")
-    return found if limit is None else min(found, limit)
+    return all_bytes if limit is None else min(all_bytes, limit)
 
 
 def left() -> int | None:
     """Bytes available without swapping out other processes; None where the system does not say."""
     free = _field("/proc/meminfo", "MemAvailable:")
-    found = [] if free is None else [free << 10]
+    rooms = [] if free is None else [free << 10]
     limit, used = _number(CGROUP + "max"), _number(CGROUP + "current")
     if limit is not None and used is not None:
-        found.append(limit - used + (_field(CGROUP + "stat", "inactive_file") or 0))
+        rooms.append(limit - used + (_field(CGROUP + "stat", "inactive_file") or 0))
     room = _address_space()
     if room is not None:
-        found.append(room)
-    return max(0, min(found)) if found else None
+        rooms.append(room)
+    return max(0, min(rooms)) if rooms else None
 
 
 def require(size: int, what: str) -> None:

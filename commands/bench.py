@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from ..errors import DeviceError
 from ..inspection.machine import surroundings
@@ -126,13 +126,7 @@ def run(args: argparse.Namespace) -> int:
         }
         print(json.dumps(report, indent=1))
     else:
-        print(
-            *about(figures),
-            *others.told(),
-            "",
-            *Table(RESULTS, [*map(row, results)]).lines(),
-            sep="\n",
-        )
+        print(*about(figures), *others.told(), "", *Table(RESULTS, [*map(row, results)]).lines(), sep="\n")
     return DONE
 
 
@@ -182,8 +176,7 @@ def result(case: Case, measured: Profile, by_numpy: float | None) -> Result:
 
 
 class Others:
-    """How many cores other processes use inside of `with`: `cores`, None where the system does not
-    tell."""
+    """How many cores other processes use inside of `with`: `cores`, None where the system does not tell."""
 
     cores: float | None = None
 
@@ -219,7 +212,7 @@ def tiny_call() -> Result:
     return Result(TINY, "8 numbers, from Python", seconds_of(ours), numpy=seconds_of(by_numpy))
 
 
-def seconds_of(call: Callable[[], Any]) -> float:
+def seconds_of(call: Callable[[], object]) -> float:
     """Seconds of one call: the median of rounds of at least a tenth of a millisecond."""
     call()
     start = time.perf_counter()

@@ -1,6 +1,4 @@
-"""`python -m weft cache`. In: the folder of compiled code. Out: its contents, or nothing of
-them.
-"""
+"""`python -m weft cache`. In: the folder of compiled code. Out: its contents, or nothing of them."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ import os
 from datetime import datetime
 
 from ..runtime import cache, trusted
+from ..wording import plural
 from .status import DONE, FAILED, Commands, described, fail
 
 ABOUT = """\
@@ -30,13 +29,9 @@ removed; 2 for wrong usage.
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(
-        commands, "cache", "show or empty the folder of compiled code", ABOUT, END
-    )
+    parser = described(commands, "cache", "show or empty the folder of compiled code", ABOUT, END)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--stats", action="store_true", help="say what the folder holds; changes nothing"
-    )
+    what.add_argument("--stats", action="store_true", help="say what the folder holds; changes nothing")
     what.add_argument(
         "--clear",
         action="store_true",
@@ -70,13 +65,13 @@ def _stats(store: cache.DiskCache) -> int:
     if not _is_there(store):
         return DONE
     contents = store.summary()
-    files = _counted(len(contents.used), "file")
+    files = plural(len(contents.used), "file")
     rows = [
         ("folder", str(store.folder)),
         ("size", f"{_bytes(contents.total)} in {files}, limit {_bytes(store.limit)}"),
     ]
     rows += [
-        (kind, f"{_counted(n, 'entry', 'entries')}, {_bytes(size)}")
+        (kind, f"{n} {'entry' if n == 1 else 'entries'}, {_bytes(size)}")
         for kind, (n, size) in sorted(contents.kinds.items())
     ]
     if contents.used:
@@ -93,14 +88,10 @@ def _clear(store: cache.DiskCache) -> int:
     if not _is_there(store):
         return DONE
     done = store.clear()
-    print(f"freed {_bytes(done.total)} in {_counted(done.files, 'file')} of {store.folder}")
+    print(f"freed {_bytes(done.total)} in {plural(done.files, 'file')} of {store.folder}")
     for failure in done.failures:
         fail(failure, FAILED)
     return FAILED if done.failures else DONE
-
-
-def _counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _bytes(number: float) -> str:

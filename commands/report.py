@@ -38,9 +38,7 @@ a missing script.
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(
-        commands, "report", "run a script and write a page about its programs", ABOUT, END
-    )
+    parser = described(commands, "report", "run a script and write a page about its programs", ABOUT, END)
     add_script(parser)
     parser.add_argument(
         "-o",

@@ -13,23 +13,9 @@ from .module import Buffer, Module, Parameter
 from .stateless import functional_call
 
 __all__ = [
-    "Buffer",
-    "CheckpointError",
-    "CheckpointFileError",
-    "GradScaler",
-    "Module",
-    "Parameter",
-    "amp",
-    "autocast",
-    "data",
-    "functional",
-    "functional_call",
-    "init",
-    "load",
-    "optim",
-    "parallel",
-    "save",
-    "utils",
+    "Buffer", "CheckpointError", "CheckpointFileError", "GradScaler", "Module", "Parameter", "amp",
+    "autocast", "data", "functional", "functional_call", "init", "load", "optim", "parallel",
+    "save", "utils",
 ]
 __all__ += layers.__all__  # type: ignore[attr-defined]
 

@@ -30,30 +30,10 @@ from .initial import (
 )
 
 __all__ = [
-    "calculate_gain",
-    "constant_",
-    "eye_",
-    "fans",
-    "kaiming_normal",
-    "kaiming_normal_",
-    "kaiming_uniform",
-    "kaiming_uniform_",
-    "layer_bias",
-    "layer_weight",
-    "normal",
-    "normal_",
-    "ones_",
-    "orthogonal",
-    "orthogonal_",
-    "trunc_normal",
-    "trunc_normal_",
-    "uniform",
-    "uniform_",
-    "xavier_normal",
-    "xavier_normal_",
-    "xavier_uniform",
-    "xavier_uniform_",
-    "zeros_",
+    "calculate_gain", "constant_", "eye_", "fans", "kaiming_normal", "kaiming_normal_",
+    "kaiming_uniform", "kaiming_uniform_", "layer_bias", "layer_weight", "normal", "normal_",
+    "ones_", "orthogonal", "orthogonal_", "trunc_normal", "trunc_normal_", "uniform", "uniform_",
+    "xavier_normal", "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
 ]
 
 T = TypeVar("T", bound=Tensor)

@@ -23,7 +23,7 @@ LARGE = 1 << 28  # bytes from which on memory is asked for only if there is as m
 SMALL = 1 << 20  # bytes; to compute with more takes a hundred times longer than to give it back
 CHECKED = 1 << 26  # bytes whose first use takes a hundred times longer than to ask the system what is left
 
-Block = tuple[int, int, Any]  # (bytes, aligned address, the object that owns the memory)
+Block = tuple[int, int, object]  # (bytes, aligned address, the object that owns the memory)
 
 
 def size_class(nbytes: int) -> int:
@@ -220,7 +220,7 @@ class Buffer:
     device = "cpu"
 
     def __init__(
-        self, address: int, nbytes: int, memory: Any, foreign: bool = False, give: Callable[[], object] = nothing
+        self, address: int, nbytes: int, memory: object, foreign: bool = False, give: Callable[[], object] = nothing
     ) -> None:
         self.address = address
         self.nbytes = nbytes
@@ -273,7 +273,7 @@ class DeviceBuffer(Buffer):
     __slots__ = ("device",)
 
     def __init__(
-        self, address: int, nbytes: int, memory: Any, device: str, foreign: bool = False, give: Callable[[], object] = nothing
+        self, address: int, nbytes: int, memory: object, device: str, foreign: bool = False, give: Callable[[], object] = nothing
     ) -> None:
         super().__init__(address, nbytes, memory, foreign, give)
         self.device = device

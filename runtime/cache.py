@@ -38,7 +38,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from llvmlite import __version__ as llvmlite_version
 
@@ -97,7 +96,7 @@ class DiskCache:
         self._process = os.getpid()
         self._lock = locks.new("disk")
 
-    def _mine(self) -> Any:
+    def _mine(self) -> contextlib.AbstractContextManager[object]:
         """The lock; a forked child leaves its parent's pack alone."""
         with self._lock:
             if self._process != os.getpid():
@@ -115,11 +114,11 @@ class DiskCache:
         with self._mine(), contextlib.suppress(OSError, ValueError):
             if name not in self._entries:
                 self._scan()
-            found = self._entries.get(name)
-            if found is not None:
-                data = found[0].data(found[1])
+            place = self._entries.get(name)
+            if place is not None:
+                data = place[0].data(place[1])
                 if data is not None:
-                    self._use(found[0])
+                    self._use(place[0])
                     return data
                 del self._entries[name]
         return None
@@ -171,9 +170,7 @@ class DiskCache:
         dropped = [number for number, pack in self._packs.items() if pack.is_dropped()]
         gone = [self._packs.pop(number) for number in dropped]
         if gone:
-            self._entries = {
-                name: found for name, found in self._entries.items() if found[0] not in gone
-            }
+            self._entries = {name: place for name, place in self._entries.items() if place[0] not in gone}
         for pack in gone:
             pack.close()
 
@@ -263,13 +260,13 @@ class DiskCache:
 
     def _trim(self, folder: int) -> None:
         """Drops packs, those unused for longest first, until there is room for another."""
-        found = []
+        stamped = []
         for name, pack in _packs(folder):
             with contextlib.closing(pack):
                 status = os.fstat(pack.file)
-                found.append((status.st_mtime, status.st_size, name))
-        total = sum(size for _, size, _ in found)
-        for _, size, name in sorted(found):
+                stamped.append((status.st_mtime, status.st_size, name))
+        total = sum(size for _, size, _ in stamped)
+        for _, size, name in sorted(stamped):
             if total <= self.limit - self.most:
                 break
             with contextlib.suppress(OSError):
@@ -291,29 +288,26 @@ class DiskCache:
 
     def summary(self) -> Summary:
         """What the folder holds now."""
-        found = Summary()
+        contents = Summary()
         newest: dict[bytes, Entry] = {}
         with contextlib.suppress(OSError), self._opened_folder() as folder:
             for _, pack in _packs(folder):
                 with contextlib.closing(pack):
                     newest |= {entry[0]: entry for entry in pack.new_entries()}
                     status = os.fstat(pack.file)
-                    found.total += status.st_size
-                    found.used.append(status.st_mtime)
+                    contents.total += status.st_size
+                    contents.used.append(status.st_mtime)
         for _, kind, _, length in newest.values():
             name = kind.rstrip(b"\0").decode(errors="replace")
-            entries, size = found.kinds.get(name, (0, 0))
-            found.kinds[name] = entries + 1, size + HEADER.size + length
-        found.used.sort()
-        return found
+            entries, size = contents.kinds.get(name, (0, 0))
+            contents.kinds[name] = entries + 1, size + HEADER.size + length
+        contents.used.sort()
+        return contents
 
     def clear(self) -> Cleared:
         """Drops every pack, also those that processes use: they go on in new ones."""
         done = Cleared()
-        with (
-            contextlib.suppress(FileNotFoundError, NotADirectoryError),
-            self._opened_folder() as folder,
-        ):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._opened_folder() as folder:
             for name, pack in _packs(folder):
                 with contextlib.closing(pack):
                     size = os.fstat(pack.file).st_size
@@ -387,12 +381,8 @@ def source_fingerprint(*parts: str) -> str:
     other code. The sources are read once for each state of their files: what the system says of the
     files is the key of their digest on disk.
     """
-    files = [
-        found for part in parts or ("codegen",) for found in _sources(os.path.join(_PACKAGE, part))
-    ]
-    stats = [
-        (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for s in map(os.stat, files)
-    ]
+    files = [file for part in parts or ("codegen",) for file in _sources(os.path.join(_PACKAGE, part))]
+    stats = [(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for s in map(os.stat, files)]
     key = hashlib.sha256(repr(("sources", llvmlite_version, files, stats)).encode()).hexdigest()
     stored = default().get(key)
     if stored is None:
@@ -421,7 +411,5 @@ def _sources(path: str) -> list[str]:
 def _digest(files: list[str]) -> str:
     digest = hashlib.sha256(llvmlite_version.encode())
     for path in files:
-        digest.update(
-            os.path.relpath(path, _PACKAGE).encode() + b"\0" + Path(path).read_bytes() + b"\0"
-        )
+        digest.update(os.path.relpath(path, _PACKAGE).encode() + b"\0" + Path(path).read_bytes() + b"\0")
     return digest.hexdigest()

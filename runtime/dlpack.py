@@ -68,7 +68,7 @@ class _Functions:
 
     delete: list[int]
     capsule: list[Callable[[int], Any]]
-    use: list[Callable[[Any], int]]
+    use: list[Callable[[object], int]]
 
 
 @functools.cache
@@ -94,7 +94,7 @@ class Array:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     flags: int
-    owner: Any
+    owner: object
     device: tuple[int, int] = CPU
 
 
@@ -130,7 +130,7 @@ class _Consumed:
             self._delete(self._address)
 
 
-def consume(capsule: Any) -> Array:
+def consume(capsule: object) -> Array:
     """The array in a capsule, whose owner it becomes. Raises ValueError for anything but an unused DLPack capsule."""
     pointer, versioned = _pointer(capsule)
     managed = LAYOUTS[versioned].from_address(pointer)
@@ -148,7 +148,7 @@ def consume(capsule: Any) -> Array:
     return Array(address, code, bits, shape, strides, flags, _Consumed(managed), device)
 
 
-def _pointer(capsule: Any) -> tuple[int, bool]:
+def _pointer(capsule: object) -> tuple[int, bool]:
     """(the address in a capsule, is it versioned)."""
     api = ctypes.pythonapi
     valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", api))

@@ -80,13 +80,13 @@ def _flattened(data: bytes, names: Sequence[str]) -> bytes:
         raise _Unsupported
     table, count = struct.unpack_from("<Q", data, 0x28)[0], struct.unpack_from("<H", data, 0x3C)[0]
     sections = [_SECTION.unpack_from(data, table + i * _SECTION.size) for i in range(count)]
-    symbols = next((s for s in sections if s[1] == 2), None)  # SHT_SYMTAB
-    if symbols is None:
+    symbol_table = next((s for s in sections if s[1] == 2), None)  # SHT_SYMTAB
+    if symbol_table is None:
         raise _Unsupported
-    found = _symbols(data, symbols, sections[symbols[6]])
+    symbols = _symbols(data, symbol_table, sections[symbol_table[6]])
     layout = _Layout()
     _place(layout, data, sections, written=False)
-    for name, section, _ in found:
+    for name, section, _ in symbols:
         if name and not section:
             layout.stub(name)
     fixed = len(layout.block)
@@ -96,12 +96,9 @@ def _flattened(data: bytes, names: Sequence[str]) -> bytes:
     for _, kind, _, _, offset, size, _, target, _, _ in sections:
         if kind == _RELA and target in layout.start:
             for at in range(offset, offset + size, _RELOCATION.size):
-                _relocate(layout, layout.start[target], found, *_RELOCATION.unpack_from(data, at))
-    places = {
-        name: layout.start[section] + value
-        for name, section, value in found
-        if section in layout.start
-    }
+                _relocate(layout, layout.start[target], symbols, *_RELOCATION.unpack_from(data, at))
+    start = layout.start
+    places = {name: start[section] + value for name, section, value in symbols if section in start}
     stubs = {name: at + 6 for name, at in layout.stubs.items()}
     head = json.dumps([[places[name] for name in names], stubs, fixed]).encode()
     return MAGIC + struct.pack("<I", len(head)) + head + layout.block
@@ -121,9 +118,7 @@ def _place(layout: _Layout, data: bytes, sections: list[tuple[int, ...]], writte
         layout.start[i] = layout.add(content, max(align, 1))
 
 
-def _symbols(
-    data: bytes, table: tuple[int, ...], strings: tuple[int, ...]
-) -> list[tuple[str, int, int]]:
+def _symbols(data: bytes, table: tuple[int, ...], strings: tuple[int, ...]) -> list[tuple[str, int, int]]:
     """(name, section, value); section 0: defined elsewhere."""
     out = []
     for at in range(table[4], table[4] + table[5], _SYMBOL.size):
@@ -205,13 +200,9 @@ class Memory:
     def _take_back(self) -> None:
         while self._given:
             address, size = self._given.pop()
-            base, region = next(
-                (a, r) for a, r in self._regions.items() if a <= address < a + len(r)
-            )
+            base, region = next((a, r) for a, r in self._regions.items() if a <= address < a + len(r))
             region.madvise(mmap.MADV_DONTNEED, address - base, size)
-            before = next(
-                (a for a, free in self._free.items() if a + free == address and a >= base), None
-            )
+            before = next((a for a, free in self._free.items() if a + free == address and a >= base), None)
             if before is not None:
                 address, size = before, size + self._free.pop(before)
             if address + size < base + len(region):

@@ -48,11 +48,11 @@ class Pack:
             if len(block) < HEADER.size:  # cut off meanwhile
                 return
             while at - start <= len(block) - HEADER.size:
-                found = _parsed(block, at - start)
-                if found is None:
+                head = _parsed(block, at - start)
+                if head is None:
                     at = start + _next_magic(block, at - start)
                     continue
-                name, kind, length = found
+                name, kind, length = head
                 if at + HEADER.size + length > size:  # it is being written
                     return
                 yield name, kind, at, length
@@ -90,5 +90,5 @@ def _parsed(block: bytes, at: int) -> tuple[bytes, bytes, int] | None:
 
 def _next_magic(block: bytes, at: int) -> int:
     """Where the next header may begin."""
-    found = block.find(MAGIC, at + 1)
-    return found if found >= 0 else max(at + 1, len(block) - len(MAGIC) + 1)
+    place = block.find(MAGIC, at + 1)
+    return place if place >= 0 else max(at + 1, len(block) - len(MAGIC) + 1)

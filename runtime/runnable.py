@@ -6,7 +6,7 @@ import ctypes
 import struct
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import WeftError
 from ..ir.passes.bounds_checks import CheckSite
@@ -28,9 +28,7 @@ class Runnable:
     planned: Callable[[], Memory] | None = None
     timings: Timings | None = None
 
-    def __init__(
-        self, donations: dict[int, int], checks: Sequence[CheckSite], arena_bytes: int
-    ) -> None:
+    def __init__(self, donations: dict[int, int], checks: Sequence[CheckSite], arena_bytes: int) -> None:
         self.donations, self.checks, self.arena_bytes = donations, checks, arena_bytes
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -83,7 +81,7 @@ class Prepared:
     # what to raise for what came out of `call`
     interrupted: Callable[[BaseException], BaseException] = lambda reason: reason
     native: tuple[int, int, bool] | None = None
-    owner: Any = None
+    owner: object = None
 
     def call(self, places: Sequence[int]) -> Callable[..., int]:
         """A function of addresses: puts them at these places of `words`, runs the program.
@@ -91,9 +89,7 @@ class Prepared:
         It returns 1 if a check has failed.
         """
         if self.native is not None:
-            block = struct.pack(
-                f"{3 + len(places)}q", *self.native, *(FIRST + place for place in places)
-            )
+            block = struct.pack(f"{3 + len(places)}q", *self.native, *(FIRST + place for place in places))
             return _builtin(block, (self.owner, self.words))
         words, execute = self.words, self.execute
 
@@ -110,7 +106,7 @@ class Prepared:
 _definitions: list[_MethodDef] = []
 
 
-def _builtin(block: bytes, owner: Any) -> Any:
+def _builtin(block: bytes, owner: object) -> Callable[..., int]:
     """weft_call as a function with this block; its `__module__` keeps the owner alive."""
     if not _definitions:
         _definitions.append(_MethodDef(b"weft_call", pool.runtime().call, METH_FASTCALL, None))

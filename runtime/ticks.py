@@ -50,9 +50,7 @@ def counter() -> Counter:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     run = ctypes.CFUNCTYPE(word, pointer, pointer, pointer)(code["weft_run_timed"])
     runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs"])
-    timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(
-        code["weft_runs_timed"]
-    )
+    timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs_timed"])
     return Counter(
         run,
         runs,
@@ -72,9 +70,7 @@ def _seconds_of_a_tick(ticks: Callable[[], int]) -> float:
     return (end - start) / (last - first) / 1e9
 
 
-def _own_ticks(
-    run: Callable[[int, int, int], int], runs: Callable[[int, int, int, int, int], int]
-) -> float:
+def _own_ticks(run: Callable[[int, int, int], int], runs: Callable[[int, int, int, int, int], int]) -> float:
     """What a phase without chunks takes more of the timed driver than of the plain one."""
     # phases of no function, chunks, flags and slots
     table = (ctypes.c_int64 * (3 + 4 * EMPTY))(EMPTY, 0, 1)
@@ -101,6 +97,6 @@ def seconds_of_runs(run: int, table: int, args: int, count: int) -> float:
 
     `run`: the address of the driver.
     """
-    ticks, found = (ctypes.c_int64 * 2)(), counter()
-    found.runs(run, table, args, ctypes.addressof(ticks), count)
-    return (ticks[1] - ticks[0]) * found.tick
+    ticks, clock = (ctypes.c_int64 * 2)(), counter()
+    clock.runs(run, table, args, ctypes.addressof(ticks), count)
+    return (ticks[1] - ticks[0]) * clock.tick

@@ -140,9 +140,7 @@ class HostTimings(Timings):
 
     def __init__(self, image: Image) -> None:
         super().__init__(image.table[0])
-        self._room = min(
-            MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL)
-        )
+        self._room = min(MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL))
         self._records: list[_Record] = []  # of runs that are over
         self._last: _Record | None = None
         self._adding = locks.new("timing")
@@ -190,18 +188,13 @@ class HostTimings(Timings):
                 self._records.append(record)
 
     def in_seconds(self, durations: Sequence[float]) -> list[float]:
-        found = counter()
-        return [max(0.0, ticks - found.own) * found.tick for ticks in durations]
+        clock = counter()
+        return [max(0.0, ticks - clock.own) * clock.tick for ticks in durations]
 
     @property
     def chunks(self) -> list[Chunk]:
         with self._adding:
             return self._last.chunks() if self._last else []
-
-
-def timings(image: Image) -> HostTimings | None:
-    """Those of a program that is made now; None where none are wanted."""
-    return HostTimings(image) if wanted() else None
 
 
 def _phases(image: Image) -> Iterator[tuple[int, int]]:
@@ -221,9 +214,7 @@ class _Record:
         self.address = ctypes.addressof(words) + 8 * start
         self._words = memoryview(words).cast("B").cast("q")[start:]
         places = [self.address + 8 * LINE, self.address + 8 * self._areas]
-        for k, word in enumerate(
-            [address(pool.runtime().parallel_for), *places, threads, self._size, room]
-        ):
+        for k, word in enumerate([address(pool.runtime().parallel_for), *places, threads, self._size, room]):
             self._words[k] = word
 
     def fits(self, threads: int) -> bool:

@@ -54,7 +54,7 @@ def evaluate(text: str, values: Mapping[str, str]) -> Evaluated:
     Numbers, and lists of them, become float32 where no dtype follows. Raises ExpressionError, which
     shows where.
     """
-    names: dict[str, Any] = {}
+    names: dict[str, object] = {}
     for name, value in values.items():
         _require_name(name)
         names[name] = _given(name, value, names)
@@ -65,9 +65,7 @@ def evaluate(text: str, values: Mapping[str, str]) -> Evaluated:
     if not isinstance(result, Tensor):
         advice = f"use {', '.join(values)} in it" if values else "give it values: x=2"
         raise ExpressionError(
-            _pointed(
-                text, 0, 0, f"the expression gives {brief(result)}, which is not a Tensor: {advice}"
-            )
+            _pointed(text, 0, 0, f"the expression gives {brief(result)}, which is not a Tensor: {advice}")
         )
     texts: dict[Node, str] = {}
     for part, t in parts:
@@ -85,9 +83,8 @@ def _require_name(name: str) -> None:
 # ---------------------------------------------------------------- values by name
 
 
-def _given(name: str, text: str, names: Mapping[str, Any]) -> Tensor:
-    """The Tensor of a name, in memory, a leaf that gradients are collected for where it holds
-    floats."""
+def _given(name: str, text: str, names: Mapping[str, object]) -> Tensor:
+    """The Tensor of a name, in memory, a leaf that gradients are collected for where it holds floats."""
     typed = re.fullmatch(r"(.*\S)\s*:\s*(\w+)\s*", text, re.DOTALL)
     dtype = dt.BY_NAME.get(typed[2]) if typed else None
     value = _run(typed[1] if typed and dtype else text.strip(), names, [])
@@ -102,7 +99,7 @@ def _given(name: str, text: str, names: Mapping[str, Any]) -> Tensor:
     return value.requires_grad_() if value.dtype.is_float else value
 
 
-def _tensor(name: str, text: str, value: Any, dtype: dt.DType | None) -> Tensor:
+def _tensor(name: str, text: str, value: object, dtype: dt.DType | None) -> Tensor:
     from ...frontend.tensor.creation import tensor
 
     try:
@@ -120,7 +117,7 @@ def _tensor(name: str, text: str, value: Any, dtype: dt.DType | None) -> Tensor:
 # ---------------------------------------------------------------- Python's part
 
 
-def _run(text: str, names: Mapping[str, Any], parts: list[tuple[str, Tensor]]) -> Any:
+def _run(text: str, names: Mapping[str, object], parts: list[tuple[str, Tensor]]) -> Any:
     """What Python makes of the text, noting its parts."""
     tree = _python(text, ast.parse, text, FILE, "eval")
     space = {**_functions(), **names}
@@ -128,7 +125,7 @@ def _run(text: str, names: Mapping[str, Any], parts: list[tuple[str, Tensor]]) -
     typed = list(ast.walk(tree))
     segments = [(ast.get_source_segment(text, part) or "", _draws(part)) for part in typed]
 
-    def note(number: int, value: Any) -> Any:
+    def note(number: int, value: object) -> object:
         if isinstance(value, Tensor):
             part, is_random = segments[number]
             value = value.detach().realize() if is_random else value
@@ -192,7 +189,7 @@ class _Marked(ast.NodeTransformer):
         return ast.copy_location(call, node)
 
 
-def _functions() -> dict[str, Any]:
+def _functions() -> dict[str, object]:
     """Every public name of weft, weft itself as wf, its layers and functions, and NumPy as np."""
     weft = import_module("...", __package__)
     return {name: getattr(weft, name) for name in weft.__all__} | {
@@ -203,10 +200,8 @@ def _functions() -> dict[str, Any]:
     }
 
 
-def _require_known(text: str, tree: ast.AST, space: Mapping[str, Any]) -> None:
-    bound = {
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-    }
+def _require_known(text: str, tree: ast.AST, space: Mapping[str, object]) -> None:
+    bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     for n in ast.walk(tree):
         if (
@@ -222,17 +217,14 @@ def _require_known(text: str, tree: ast.AST, space: Mapping[str, Any]) -> None:
                 else f"give it a value: {n.id}=2, or {n.id}='randn(3, 4)'"
             )
             column = len(text.splitlines()[n.lineno - 1].encode()[: n.col_offset].decode())
-            raise ExpressionError(
-                _pointed(text, column, column + len(n.id), f"there is no {n.id}; {advice}")
-            )
+            raise ExpressionError(_pointed(text, column, column + len(n.id), f"there is no {n.id}; {advice}"))
 
 
 # ---------------------------------------------------------------- errors
 
 
 def _pointed(text: str, start: int, end: int, why: str) -> str:
-    """Why, and the text with carets below a part of it; of a long text what stands around that
-    part."""
+    """Why, and the text with carets below a part of it; of a long text what stands around that part."""
     if "\n" not in text and len(text) > MOST_TEXT:
         cut = max(0, min(start - MOST_TEXT // 3, len(text) - MOST_TEXT))
         text, start, end = text[cut : cut + MOST_TEXT], start - cut, min(end - cut, MOST_TEXT)

@@ -9,7 +9,7 @@ from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.ops.record import Text, said
 from ...ir.ops.table import RECORDS
-from ..names.labels import called
+from ..names.labels import called, sliced
 
 Name = Callable[[Node], str]  # what a Node's value is called
 
@@ -63,14 +63,6 @@ def _axes(axes: Any) -> str:
     return f"axis={axes[0]}" if len(axes) == 1 else f"axis={axes}"
 
 
-def _slices(n: Node) -> str:
-    cuts = zip(n.arg, n.src[0].shape, strict=True)
-    parts = (
-        f"{a or ''}:{'' if b >= d else b}" + (f":{c}" if c != 1 else "") for (a, b, c), d in cuts
-    )
-    return "{a}[" + ", ".join(parts) + "]"
-
-
 _REDUCED = {"add": "sum", "max": "max", "mul": "prod"}
 
 FORMULAS: dict[Op, Text] = {
@@ -85,7 +77,7 @@ FORMULAS: dict[Op, Text] = {
     Op.RESHAPE: lambda n: "{a}." + f"reshape({_tuple(n.arg)})",
     Op.PERMUTE: lambda n: "{a}." + f"permute({_tuple(n.arg)})",
     Op.FLIP: lambda n: "{a}." + f"flip({_tuple(n.arg)})",
-    Op.SLICE: _slices,
+    Op.SLICE: lambda n: "{a}" + sliced(n),
     Op.PAD: lambda n: "{a} among zeros",
     Op.EXPAND: lambda n: "{a} repeated, " + _axes(axis for axis, _ in n.arg),
     Op.SKEW: lambda n: "windows of {a}",
@@ -121,9 +113,7 @@ BACKWARD: dict[Op, Row] = {
     Op.SCAN: (("in all later sums", lambda n: "{g}.cumsum from the end, " + f"axis={n.arg}"),),
     Op.SCANMUL: (("in all later products", "{g} * the others of {a}, summed"),),
     Op.RESHAPE: _moved(lambda n: "{g}." + f"reshape({_tuple(n.src[0].shape)})"),
-    Op.PERMUTE: _moved(
-        lambda n: "{g}." + f"permute({_tuple(n.arg.index(axis) for axis in range(n.ndim))})"
-    ),
+    Op.PERMUTE: _moved(lambda n: "{g}." + f"permute({_tuple(n.arg.index(axis) for axis in range(n.ndim))})"),
     Op.FLIP: _moved(lambda n: "{g}." + f"flip({_tuple(n.arg)})"),
     Op.SLICE: _moved("{g} among zeros"),
     Op.PAD: _moved("{g} without the border"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..tables import Table
 from ..terminal import print_safely
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COLOURS = {"compute": "magenta", "memory": "cyan", "launch": "yellow", "held": "green"}
 
 
-def show(report: Any) -> None:
+def show(report: object) -> None:
     """Prints tables on a terminal if rich is there, and plain text anywhere else."""
     try:
         from rich.console import Console
@@ -42,9 +42,7 @@ class Tables:
     buffers: Table
     left_out: int
 
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[RenderableType]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         from rich.text import Text
 
         yield Text(self.headline, style="bold")

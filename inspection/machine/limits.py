@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -33,9 +32,8 @@ NOTHING = "define void @nothing(ptr %context, i64 %chunk, i64 %thread) { ret voi
 
 
 @cache
-def repeats() -> tuple[Any, Any]:
-    """The native loops around a program, (run, table, args, count), and around the chunks of a
-    function."""
+def repeats() -> tuple[Callable[..., None], Callable[..., None]]:
+    """The native loops around a program, (run, table, args, count), and around the chunks of a function."""
     code = native.load_object(native.compile_portable(filled("repeat", FOLDER)), ("repeat", "repeat_for"))
     pointer, word = ctypes.c_void_p, ctypes.c_int64
     return (
@@ -57,8 +55,7 @@ def timed(call: Callable[[], None]) -> float:
 
 
 class Chunked:
-    """A chunk function on a context, one chunk a thread; `keep` holds the memory that it works
-    on."""
+    """A chunk function on a context, one chunk a thread; `keep` holds the memory that it works on."""
 
     def __init__(self, text: str, target: Target, context: list[int], keep: object = None) -> None:
         self._keep = keep
@@ -73,7 +70,7 @@ class Chunked:
 
 
 @cache
-def _loaded(text: str, target: Target) -> Any:
+def _loaded(text: str, target: Target) -> native.Library:
     """The code of a text, which several share."""
     with native.lock:
         return native.load_object(compile_text(text, target), ("chunk",))
@@ -88,8 +85,7 @@ def module(body: str, target: Target) -> str:
 
 
 class Nothing:
-    """A program of `phases` phases without work, which no threads share: `seconds(n)` for n runs of
-    it."""
+    """A program of `phases` phases without work, which no threads share: `seconds(n)` for n runs of it."""
 
     phases = 64
 

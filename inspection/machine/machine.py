@@ -13,7 +13,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 from ... import errors, options
 from ...runtime import cache, processor
@@ -110,7 +109,7 @@ def _keep(key: str, limits: Machine) -> Machine:
     return limits
 
 
-def _cpu(_: int) -> tuple[Any, Callable[[], Rounds]]:
+def _cpu(_: int) -> tuple[object, Callable[[], Rounds]]:
     """What the figures are of, and what measures them."""
     target, count = processor.host(), options.current().num_threads
     name = processor.model() or target.cpu
@@ -123,7 +122,7 @@ def _cpu(_: int) -> tuple[Any, Callable[[], Rounds]]:
     return (name, count, target), measuring
 
 
-def _gpu(number: int) -> tuple[Any, Callable[[], Rounds]]:
+def _gpu(number: int) -> tuple[object, Callable[[], Rounds]]:
     from ...runtime.cuda.devices import driver as driver_of
 
     driver = driver_of(number)
@@ -137,7 +136,4 @@ def _gpu(number: int) -> tuple[Any, Callable[[], Rounds]]:
 
 
 # By kind of device. What nothing measures is explained without predictions.
-MEASURING: dict[str, Callable[[int], tuple[Any, Callable[[], Rounds]]]] = {
-    "cpu": _cpu,
-    "cuda": _gpu,
-}
+MEASURING: dict[str, Callable[[int], tuple[object, Callable[[], Rounds]]]] = {"cpu": _cpu, "cuda": _gpu}

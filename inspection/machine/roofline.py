@@ -67,11 +67,7 @@ class Place:
     def seconds(self, read: float, written: float) -> float:
         """That moving so many bytes takes at least."""
         both = min(read, written)
-        return (
-            2 * both / self.both.rate
-            + (read - both) / self.read.rate
-            + (written - both) / self.write.rate
-        )
+        return 2 * both / self.both.rate + (read - both) / self.read.rate + (written - both) / self.write.rate
 
     def merged(self, other: Place) -> Place:
         read, write, both = (a.merged(b) for a, b in zip(self.figures, other.figures, strict=True))
@@ -135,15 +131,9 @@ class Machine:
     @property
     def unsure(self) -> list[str]:
         """The limits that no second round has confirmed."""
-        places = {
-            name: all(f.is_sure for f in p.figures)
-            for name, p in zip(self.names, self.places, strict=True)
-        }
-        return [
-            name
-            for name, sure in {**places, **{n: f.is_sure for n, f in self.flops.items()}}.items()
-            if not sure
-        ]
+        limits: dict[str, Iterable[Figure]] = {name: (f,) for name, f in self.flops.items()}
+        limits = dict(zip(self.names, (p.figures for p in self.places), strict=True)) | limits
+        return [name for name, figures in limits.items() if not all(f.is_sure for f in figures)]
 
     @property
     def names(self) -> list[str]:
@@ -212,18 +202,14 @@ class Machine:
             return self
         rates = [f.rate * least / seconds for f in place.figures]
         end = self.places.index(place) + 1  # nearer ones are not slower
-        return replace(
-            self, places=(*(p.at_least(rates) for p in self.places[:end]), *self.places[end:])
-        )
+        return replace(self, places=(*(p.at_least(rates) for p in self.places[:end]), *self.places[end:]))
 
     def computed_in(self, d: Demand, seconds: float) -> Machine:
         """The same of operations, which were done in floats of its dtype."""
         peak = self.flops[d.dtype]
         if d.flops * self._share(d) / peak.rate <= FASTER * seconds:
             return self
-        return replace(
-            self, flops=self.flops | {d.dtype: peak.at_least(d.flops * self._share(d) / seconds)}
-        )
+        return replace(self, flops=self.flops | {d.dtype: peak.at_least(d.flops * self._share(d) / seconds)})
 
     # ------------------------------------------------------------ JSON
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
 
 from ...ir.graph.graph import Node
 from ...ir.graph.op import VIEWS, Op
@@ -29,7 +28,7 @@ def times(extents: Sequence[int]) -> str:
     return "x".join(map(str, extents)) or "scalar"
 
 
-def number(value: Any) -> str:
+def number(value: object) -> str:
     """A constant in few digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
@@ -96,6 +95,13 @@ def _slice(n: Node) -> str:
     return f"slice [{', '.join(cut)}]"
 
 
+def sliced(n: Node) -> str:
+    """What a slice takes, as Python writes it: `[1:, ::2]`."""
+    cuts = zip(n.arg, n.src[0].shape, strict=True)
+    parts = (f"{a or ''}:{'' if b >= d else b}" + (f":{c}" if c != 1 else "") for (a, b, c), d in cuts)
+    return f"[{', '.join(parts)}]"
+
+
 def _expand(n: Node) -> str:
     value = constant_of(n)
     return f"repeat to {times(n.shape)}" if value is None else number(value)
@@ -127,15 +133,11 @@ LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.SKEW: lambda n: f"windows of {n.shape[n.arg[1]]}",
     Op.UNSKEW: lambda n: f"sum windows of {n.shape[n.arg[1]]}",
     Op.GATHER: lambda n: f"take{_axes(n.arg, n.src[0].ndim + 1)}",
-    Op.SCATTER: lambda n: (
-        f"scatter {n.arg[2] if n.arg[2:] else 'add'}{_axes(n.arg[0], len(n.arg[1]) + 1)}"
-    ),
+    Op.SCATTER: lambda n: (f"scatter {n.arg[2] if n.arg[2:] else 'add'}{_axes(n.arg[0], len(n.arg[1]) + 1)}"),
 }
 
 
 def owner_name(n: Node) -> str | None:
     """What the Tensor is called whose gradients are collected here."""
-    owner = (
-        n.arg.owner() if n.op is Op.INPUT and getattr(n.arg, "owner", None) is not None else None
-    )
+    owner = n.arg.owner() if n.op is Op.INPUT and getattr(n.arg, "owner", None) is not None else None
     return None if owner is None else owner.name  # type: ignore[no-any-return]

@@ -46,15 +46,12 @@ def page(document: dict[str, Any]) -> str:
     return "".join(parts[piece] if i % 2 else piece for i, piece in enumerate(pieces))
 
 
-def as_data(value: Any) -> str:
-    """JSON that may stand in a <script> element: no `<` ends it, and no number is one that JSON
-    lacks."""
-    return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False).replace(
-        "<", "\\u003c"
-    )
+def as_data(value: object) -> str:
+    """JSON that may stand in a <script> element: no `<` ends it, and no number is one that JSON lacks."""
+    return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """The same with nan, inf and -inf as texts."""
     match value:
         case dict():

@@ -1,6 +1,4 @@
-"""A Summary: a tree of layers. In: what Modules hold and return. Out: a table of text, HTML, a
-dict.
-"""
+"""A Summary: a tree of layers. In: what Modules hold and return. Out: a table of text, HTML, a dict."""
 
 from __future__ import annotations
 
@@ -57,12 +55,9 @@ class Layer:
 
     def to_dict(self) -> dict[str, Any]:
         """The tree in dicts, lists, texts and numbers."""
-        own = [_held_dict(held) for held in self.held]
+        own = [vars(held) | {"shape": list(held.shape)} for held in self.held]
         return {
-            **{
-                name: getattr(self, name)
-                for name in ("name", "kind", "detail", "count", "output", "calls", "shared")
-            },
+            **{name: x for name, x in vars(self).items() if name not in ("held", "children")},
             "parameters": [held for held in own if held["kind"] == "parameter"],
             "buffers": [held for held in own if held["kind"] == "buffer"],
             "children": [child.to_dict() for child in self.children],
@@ -109,18 +104,8 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """The tree and the totals in dicts, lists, texts and numbers."""
-        totals = {
-            name: getattr(self, name) for name in ("parameters", "trainable", "buffers", "bytes")
-        }
+        totals = {name: getattr(self, name) for name in ("parameters", "trainable", "buffers", "bytes")}
         return {**self.tree.to_dict(), "totals": totals}
-
-
-def _held_dict(held: Held) -> dict[str, Any]:
-    fields = vars(held) | {"shape": list(held.shape)}
-    return {
-        name: fields[name]
-        for name in ("name", "kind", "shape", "dtype", "count", "bytes", "trainable", "shared")
-    }
 
 
 # ---------------------------------------------------------------- text
@@ -137,8 +122,7 @@ def _table(summary: Summary, m: Marks) -> Table:
 
 
 class _Lines:
-    """The lines of a tree: text before a row, and before the rows below it, by whether it is the
-    last."""
+    """The lines of a tree: text before a row, and before the rows below it, by whether it is the last."""
 
     def __init__(self, m: Marks) -> None:
         tee, corner = m.corner("up", "down", "right"), m.corner("up", "right")

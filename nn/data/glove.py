@@ -41,10 +41,10 @@ def read_glove(path: str | Path, vocabulary: Vocabulary) -> tuple[Array, Array]:
     if not rows:
         raise DataError(f"{path}: there is no word of the vocabulary in it")
     table = np.zeros((len(vocabulary), width), np.float32)
-    found = np.zeros(len(vocabulary), bool)
+    is_there = np.zeros(len(vocabulary), bool)
     for number, row in rows.items():
-        table[number], found[number] = row, True
-    return table, found
+        table[number], is_there[number] = row, True
+    return table, is_there
 
 
 def _goes_on(values: list[str], width: int) -> bool:

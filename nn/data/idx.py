@@ -54,9 +54,13 @@ def read_idx(path: str | Path) -> Array:
 
 
 def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
+    return gzip.open(path) if is_gzip(path) else path.open("rb")
+
+
+def is_gzip(path: Path) -> bool:
+    """Is the file gzipped, whatever its name."""
     with path.open("rb") as file:
-        is_gzip = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if is_gzip else path.open("rb")
+        return file.read(2) == b"\x1f\x8b"
 
 
 def _array(path: Path, file: IO[bytes] | gzip.GzipFile) -> Array:

@@ -17,7 +17,7 @@ from ... import errors
 from ...frontend.operands.arguments import as_count, as_int, as_ints, as_path, as_sequence
 from ...ir.graph.brief import brief
 from .collate import as_integers
-from .idx import Array, DataError
+from .idx import Array, DataError, is_gzip
 
 __all__ = ["Vocabulary", "pad_sequences", "read_lines", "tokenize"]
 
@@ -164,7 +164,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """
     path, number = as_path("read_lines", path), 0
     try:
-        with (gzip.open if _is_gzip(path) else open)(path, "rb") as file:
+        with (gzip.open if is_gzip(path) else open)(path, "rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
                 if len(line) > LONGEST:
                     raise DataError(f"{path}, line {number}: longer than {LONGEST} bytes, which no text is")
@@ -175,8 +175,3 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: damaged: it cannot be decompressed after line {number} ({e})") from e
     except OSError as e:
         raise DataError(f"{path}: cannot be read: {e.strerror or e}") from e
-
-
-def _is_gzip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"

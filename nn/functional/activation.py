@@ -14,22 +14,8 @@ from ...frontend.tensor.tensor import Tensor
 from .common import in_float32, in_float32_at_least, numbers
 
 __all__ = [
-    "celu",
-    "elu",
-    "gelu",
-    "glu",
-    "gumbel_softmax",
-    "log_softmax",
-    "logsigmoid",
-    "mish",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softsign",
-    "tanh",
+    "celu", "elu", "gelu", "glu", "gumbel_softmax", "log_softmax", "logsigmoid", "mish", "selu",
+    "sigmoid", "silu", "softmax", "softmin", "softplus", "softsign", "tanh",
 ]
 
 LEAST_DRAW = 2.0**-25  # half of the least number above 0 that rand draws

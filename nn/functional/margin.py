@@ -13,12 +13,8 @@ from .common import broadcast_weighted, in_float32_at_least, indices, numbers, r
 from .loss import pairwise_distance
 
 __all__ = [
-    "margin_ranking_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
+    "margin_ranking_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
+    "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]
 
 Distance = Callable[[Tensor, Tensor], Tensor]

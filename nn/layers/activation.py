@@ -3,91 +3,55 @@
 from __future__ import annotations
 
 from .. import functional as F
-from .stateless import Unary, layer
+from .stateless import Unary
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmin",
-    "Softplus",
-    "Softsign",
-    "Tanh",
+    "CELU", "ELU", "GELU", "GLU", "SELU", "LogSigmoid", "LogSoftmax", "Mish", "SiLU", "Sigmoid",
+    "Softmax", "Softmin", "Softplus", "Softsign", "Tanh",
 ]
 
 
-@layer(F.gelu)
-class GELU(Unary):
+class GELU(Unary, function=F.gelu):
     approximate: str = "none"
 
 
-@layer(F.silu)
-class SiLU(Unary): ...
+class SiLU(Unary, function=F.silu): ...
+class Mish(Unary, function=F.mish): ...
+class Sigmoid(Unary, function=F.sigmoid): ...
+class LogSigmoid(Unary, function=F.logsigmoid): ...
+class Tanh(Unary, function=F.tanh): ...
 
 
-@layer(F.mish)
-class Mish(Unary): ...
-
-
-@layer(F.sigmoid)
-class Sigmoid(Unary): ...
-
-
-@layer(F.logsigmoid)
-class LogSigmoid(Unary): ...
-
-
-@layer(F.tanh)
-class Tanh(Unary): ...
-
-
-@layer(F.softplus)
-class Softplus(Unary):
+class Softplus(Unary, function=F.softplus):
     beta: float = 1.0
     threshold: float = 20.0
 
 
-@layer(F.softsign)
-class Softsign(Unary): ...
+class Softsign(Unary, function=F.softsign): ...
 
 
-@layer(F.elu)
-class ELU(Unary):
+class ELU(Unary, function=F.elu):
     alpha: float = 1.0
 
 
-@layer(F.selu)
-class SELU(Unary): ...
+class SELU(Unary, function=F.selu): ...
 
 
-@layer(F.celu)
-class CELU(Unary):
+class CELU(Unary, function=F.celu):
     alpha: float = 1.0
 
 
-@layer(F.softmax)
-class Softmax(Unary):
+class Softmax(Unary, function=F.softmax):
     axis: int = -1
 
 
-@layer(F.log_softmax)
-class LogSoftmax(Unary):
+class LogSoftmax(Unary, function=F.log_softmax):
     axis: int = -1
 
 
-@layer(F.softmin)
-class Softmin(Unary):
+class Softmin(Unary, function=F.softmin):
     axis: int = -1
 
 
-@layer(F.glu)
-class GLU(Unary):
+class GLU(Unary, function=F.glu):
     axis: int = -1

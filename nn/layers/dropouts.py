@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...frontend.operands.arguments import as_fraction
 from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
-from .stateless import Stateless, layer
+from .stateless import Stateless
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
 
@@ -18,21 +18,8 @@ class _Dropout(Stateless):
         return type(self)._function(x, self.p, self.training)  # type: ignore[no-any-return]
 
 
-@layer(F.dropout)
-class Dropout(_Dropout): ...
-
-
-@layer(F.dropout1d)
-class Dropout1d(_Dropout): ...
-
-
-@layer(F.dropout2d)
-class Dropout2d(_Dropout): ...
-
-
-@layer(F.dropout3d)
-class Dropout3d(_Dropout): ...
-
-
-@layer(F.alpha_dropout)
-class AlphaDropout(_Dropout): ...
+class Dropout(_Dropout, function=F.dropout): ...
+class Dropout1d(_Dropout, function=F.dropout1d): ...
+class Dropout2d(_Dropout, function=F.dropout2d): ...
+class Dropout3d(_Dropout, function=F.dropout3d): ...
+class AlphaDropout(_Dropout, function=F.alpha_dropout): ...

@@ -9,7 +9,7 @@ from ...frontend.tensor.binding import as_tensor
 from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..module import Buffer
-from .stateless import Stateless, called, layer
+from .stateless import Stateless, called
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CosineSimilarity",
@@ -37,8 +37,7 @@ class WeightedLoss(Loss):
 # ---------------------------------------------------------------- classes
 
 
-@layer(F.cross_entropy)
-class CrossEntropyLoss(WeightedLoss):
+class CrossEntropyLoss(WeightedLoss, function=F.cross_entropy):
     weight: Any = None
     _: KW_ONLY
     ignore_index: int = -100
@@ -46,8 +45,7 @@ class CrossEntropyLoss(WeightedLoss):
     label_smoothing: float = 0.0
 
 
-@layer(F.nll_loss)
-class NLLLoss(WeightedLoss):
+class NLLLoss(WeightedLoss, function=F.nll_loss):
     weight: Any = None
     _: KW_ONLY
     ignore_index: int = -100
@@ -57,24 +55,20 @@ class NLLLoss(WeightedLoss):
 # ---------------------------------------------------------------- values
 
 
-@layer(F.mse_loss, kw_only=True)
-class MSELoss(Loss):
+class MSELoss(Loss, function=F.mse_loss, kw_only=True):
     reduction: str = "mean"
 
 
-@layer(F.l1_loss, kw_only=True)
-class L1Loss(Loss):
+class L1Loss(Loss, function=F.l1_loss, kw_only=True):
     reduction: str = "mean"
 
 
-@layer(F.smooth_l1_loss, kw_only=True)
-class SmoothL1Loss(Loss):
+class SmoothL1Loss(Loss, function=F.smooth_l1_loss, kw_only=True):
     reduction: str = "mean"
     beta: float = 1.0
 
 
-@layer(F.huber_loss)
-class HuberLoss(Loss):
+class HuberLoss(Loss, function=F.huber_loss):
     reduction: str = "mean"
     delta: float = 1.0
 
@@ -82,23 +76,20 @@ class HuberLoss(Loss):
 # ---------------------------------------------------------------- probabilities
 
 
-@layer(F.binary_cross_entropy)
-class BCELoss(WeightedLoss):
+class BCELoss(WeightedLoss, function=F.binary_cross_entropy):
     weight: Any = None
     _: KW_ONLY
     reduction: str = "mean"
 
 
-@layer(F.binary_cross_entropy_with_logits)
-class BCEWithLogitsLoss(WeightedLoss):
+class BCEWithLogitsLoss(WeightedLoss, function=F.binary_cross_entropy_with_logits):
     weight: Any = None
     _: KW_ONLY
     reduction: str = "mean"
     pos_weight: Any = None
 
 
-@layer(F.kl_div, kw_only=True)
-class KLDivLoss(Loss):
+class KLDivLoss(Loss, function=F.kl_div, kw_only=True):
     reduction: str = "mean"
     log_target: bool = False
 
@@ -118,28 +109,24 @@ class PairLoss(Stateless):
         return called(self, x1, x2, target)  # type: ignore[no-any-return]
 
 
-@layer(F.cosine_similarity)
-class CosineSimilarity(_OfPairs):
+class CosineSimilarity(_OfPairs, function=F.cosine_similarity):
     axis: int = 1
     eps: float = 1e-8
 
 
-@layer(F.pairwise_distance)
-class PairwiseDistance(_OfPairs):
+class PairwiseDistance(_OfPairs, function=F.pairwise_distance):
     p: float = 2.0
     eps: float = 1e-6
     keepdims: bool = False
 
 
-@layer(F.cosine_embedding_loss)
-class CosineEmbeddingLoss(PairLoss):
+class CosineEmbeddingLoss(PairLoss, function=F.cosine_embedding_loss):
     margin: float = 0.0
     _: KW_ONLY
     reduction: str = "mean"
 
 
-@layer(F.hinge_embedding_loss)
-class HingeEmbeddingLoss(Loss):
+class HingeEmbeddingLoss(Loss, function=F.hinge_embedding_loss):
     margin: float = 1.0
     _: KW_ONLY
     reduction: str = "mean"
@@ -148,8 +135,7 @@ class HingeEmbeddingLoss(Loss):
 # ---------------------------------------------------------------- likelihoods
 
 
-@layer(F.gaussian_nll_loss, kw_only=True)
-class GaussianNLLLoss(Stateless):
+class GaussianNLLLoss(Stateless, function=F.gaussian_nll_loss, kw_only=True):
     full: bool = False
     eps: float = 1e-6
     reduction: str = "mean"
@@ -158,8 +144,7 @@ class GaussianNLLLoss(Stateless):
         return called(self, x, target, var)  # type: ignore[no-any-return]
 
 
-@layer(F.poisson_nll_loss)
-class PoissonNLLLoss(Loss):
+class PoissonNLLLoss(Loss, function=F.poisson_nll_loss):
     log_input: bool = True
     full: bool = False
     eps: float = 1e-8
@@ -167,8 +152,7 @@ class PoissonNLLLoss(Loss):
     reduction: str = "mean"
 
 
-@layer(F.ctc_loss)
-class CTCLoss(Stateless):
+class CTCLoss(Stateless, function=F.ctc_loss):
     blank: int = 0
     reduction: str = "mean"
     zero_infinity: bool = False

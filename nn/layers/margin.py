@@ -9,16 +9,11 @@ from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..functional.margin import Distance
 from .loss import Loss, PairLoss, WeightedLoss
-from .stateless import Stateless, called, layer
+from .stateless import Stateless, called
 
 __all__ = [
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
+    "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
+    "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
 ]
 
 
@@ -27,15 +22,13 @@ class _OfTriplets(Stateless):
         return called(self, anchor, positive, negative)  # type: ignore[no-any-return]
 
 
-@layer(F.margin_ranking_loss)
-class MarginRankingLoss(PairLoss):
+class MarginRankingLoss(PairLoss, function=F.margin_ranking_loss):
     margin: float = 0.0
     _: KW_ONLY
     reduction: str = "mean"
 
 
-@layer(F.triplet_margin_loss)
-class TripletMarginLoss(_OfTriplets):
+class TripletMarginLoss(_OfTriplets, function=F.triplet_margin_loss):
     margin: float = 1.0
     p: float = 2.0
     eps: float = 1e-6
@@ -44,21 +37,18 @@ class TripletMarginLoss(_OfTriplets):
     reduction: str = "mean"
 
 
-@layer(F.triplet_margin_with_distance_loss, kw_only=True)
-class TripletMarginWithDistanceLoss(_OfTriplets):
+class TripletMarginWithDistanceLoss(_OfTriplets, function=F.triplet_margin_with_distance_loss, kw_only=True):
     distance_function: Distance | None = None
     margin: float = 1.0
     swap: bool = False
     reduction: str = "mean"
 
 
-@layer(F.soft_margin_loss, kw_only=True)
-class SoftMarginLoss(Loss):
+class SoftMarginLoss(Loss, function=F.soft_margin_loss, kw_only=True):
     reduction: str = "mean"
 
 
-@layer(F.multi_margin_loss)
-class MultiMarginLoss(WeightedLoss):
+class MultiMarginLoss(WeightedLoss, function=F.multi_margin_loss):
     p: int = 1
     margin: float = 1.0
     weight: Any = None
@@ -66,13 +56,11 @@ class MultiMarginLoss(WeightedLoss):
     reduction: str = "mean"
 
 
-@layer(F.multilabel_margin_loss, kw_only=True)
-class MultiLabelMarginLoss(Loss):
+class MultiLabelMarginLoss(Loss, function=F.multilabel_margin_loss, kw_only=True):
     reduction: str = "mean"
 
 
-@layer(F.multilabel_soft_margin_loss)
-class MultiLabelSoftMarginLoss(WeightedLoss):
+class MultiLabelSoftMarginLoss(WeightedLoss, function=F.multilabel_soft_margin_loss):
     weight: Any = None
     _: KW_ONLY
     reduction: str = "mean"

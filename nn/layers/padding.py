@@ -11,21 +11,9 @@ from .. import functional as F
 from ..module import Module
 
 __all__ = [
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-    "ZeroPad3d",
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
+    "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d",
+    "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
 ]
 
 EXAMPLES = {
@@ -107,45 +95,17 @@ class _CircularPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad, spatial=1): ...
-
-
 class ConstantPad2d(_ConstantPad, spatial=2): ...
-
-
 class ConstantPad3d(_ConstantPad, spatial=3): ...
-
-
 class ZeroPad1d(_ZeroPad, spatial=1): ...
-
-
 class ZeroPad2d(_ZeroPad, spatial=2): ...
-
-
 class ZeroPad3d(_ZeroPad, spatial=3): ...
-
-
 class ReflectionPad1d(_ReflectionPad, spatial=1): ...
-
-
 class ReflectionPad2d(_ReflectionPad, spatial=2): ...
-
-
 class ReflectionPad3d(_ReflectionPad, spatial=3): ...
-
-
 class ReplicationPad1d(_ReplicationPad, spatial=1): ...
-
-
 class ReplicationPad2d(_ReplicationPad, spatial=2): ...
-
-
 class ReplicationPad3d(_ReplicationPad, spatial=3): ...
-
-
 class CircularPad1d(_CircularPad, spatial=1): ...
-
-
 class CircularPad2d(_CircularPad, spatial=2): ...
-
-
 class CircularPad3d(_CircularPad, spatial=3): ...

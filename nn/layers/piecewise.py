@@ -7,40 +7,29 @@ from ...frontend.operands.arguments import as_double, as_extents
 from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..module import Module, Parameter
-from .stateless import Unary, layer
+from .stateless import Unary
 
 __all__ = ["Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "PReLU", "ReLU", "ReLU6", "Threshold"]
 
 
-@layer(F.relu)
-class ReLU(Unary): ...
+class ReLU(Unary, function=F.relu): ...
+class ReLU6(Unary, function=F.relu6): ...
 
 
-@layer(F.relu6)
-class ReLU6(Unary): ...
-
-
-@layer(F.hardtanh)
-class Hardtanh(Unary):
+class Hardtanh(Unary, function=F.hardtanh):
     min_val: float = -1.0
     max_val: float = 1.0
 
 
-@layer(F.hardsigmoid)
-class Hardsigmoid(Unary): ...
+class Hardsigmoid(Unary, function=F.hardsigmoid): ...
+class Hardswish(Unary, function=F.hardswish): ...
 
 
-@layer(F.hardswish)
-class Hardswish(Unary): ...
-
-
-@layer(F.leaky_relu)
-class LeakyReLU(Unary):
+class LeakyReLU(Unary, function=F.leaky_relu):
     negative_slope: float = 0.01
 
 
-@layer(F.threshold)
-class Threshold(Unary):
+class Threshold(Unary, function=F.threshold):
     threshold: float
     value: float
 

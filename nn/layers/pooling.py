@@ -7,21 +7,12 @@ from collections.abc import Sequence
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows.windows import Pair
 from .. import functional as F
-from .stateless import Stateless, Unary, called, layer
+from .stateless import Stateless, Unary, called
 
 __all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d",
+    "MaxPool2d", "MaxPool3d",
 ]
 Size = int | None | Sequence[int | None]
 
@@ -36,8 +27,7 @@ class _Pool(Stateless):
         return f"{text}, ceil_mode=True" if vars(self)["ceil_mode"] else text
 
 
-@layer()
-class _MaxPool(_Pool):
+class _MaxPool(_Pool, kw_only=False):
     kernel_size: Pair
     stride: Pair | None = None
     padding: Pair = 0
@@ -49,8 +39,7 @@ class _MaxPool(_Pool):
         return called(self, x)  # type: ignore[no-any-return]
 
 
-@layer()
-class _AvgPool(_Pool, Unary):
+class _AvgPool(_Pool, Unary, kw_only=False):
     kernel_size: Pair
     stride: Pair | None = None
     padding: Pair = 0
@@ -58,62 +47,26 @@ class _AvgPool(_Pool, Unary):
     count_include_pad: bool = True
 
 
-@layer()
-class _AvgPoolOfImages(_AvgPool):
+class _AvgPoolOfImages(_AvgPool, kw_only=False):
     divisor_override: int | None = None
 
 
-@layer()
-class _AdaptivePool(Unary):
+class _AdaptivePool(Unary, kw_only=False):
     output_size: Size
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
-@layer(F.max_pool1d)
-class MaxPool1d(_MaxPool): ...
-
-
-@layer(F.max_pool2d)
-class MaxPool2d(_MaxPool): ...
-
-
-@layer(F.max_pool3d)
-class MaxPool3d(_MaxPool): ...
-
-
-@layer(F.avg_pool1d)
-class AvgPool1d(_AvgPool): ...
-
-
-@layer(F.avg_pool2d)
-class AvgPool2d(_AvgPoolOfImages): ...
-
-
-@layer(F.avg_pool3d)
-class AvgPool3d(_AvgPoolOfImages): ...
-
-
-@layer(F.adaptive_avg_pool1d)
-class AdaptiveAvgPool1d(_AdaptivePool): ...
-
-
-@layer(F.adaptive_avg_pool2d)
-class AdaptiveAvgPool2d(_AdaptivePool): ...
-
-
-@layer(F.adaptive_avg_pool3d)
-class AdaptiveAvgPool3d(_AdaptivePool): ...
-
-
-@layer(F.adaptive_max_pool1d)
-class AdaptiveMaxPool1d(_AdaptivePool): ...
-
-
-@layer(F.adaptive_max_pool2d)
-class AdaptiveMaxPool2d(_AdaptivePool): ...
-
-
-@layer(F.adaptive_max_pool3d)
-class AdaptiveMaxPool3d(_AdaptivePool): ...
+class MaxPool1d(_MaxPool, function=F.max_pool1d): ...
+class MaxPool2d(_MaxPool, function=F.max_pool2d): ...
+class MaxPool3d(_MaxPool, function=F.max_pool3d): ...
+class AvgPool1d(_AvgPool, function=F.avg_pool1d): ...
+class AvgPool2d(_AvgPoolOfImages, function=F.avg_pool2d): ...
+class AvgPool3d(_AvgPoolOfImages, function=F.avg_pool3d): ...
+class AdaptiveAvgPool1d(_AdaptivePool, function=F.adaptive_avg_pool1d): ...
+class AdaptiveAvgPool2d(_AdaptivePool, function=F.adaptive_avg_pool2d): ...
+class AdaptiveAvgPool3d(_AdaptivePool, function=F.adaptive_avg_pool3d): ...
+class AdaptiveMaxPool1d(_AdaptivePool, function=F.adaptive_max_pool1d): ...
+class AdaptiveMaxPool2d(_AdaptivePool, function=F.adaptive_max_pool2d): ...
+class AdaptiveMaxPool3d(_AdaptivePool, function=F.adaptive_max_pool3d): ...

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from ...frontend.windows.windows import Pair
 from .. import functional as F
-from .stateless import Unary, layer
+from .stateless import Unary
 
 __all__ = ["Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample"]
 
 
-@layer(F.interpolate)
-class Upsample(Unary):
+class Upsample(Unary, function=F.interpolate):
     size: int | Sequence[int] | None = None
     scale_factor: float | Sequence[float] | None = None
     mode: str = "nearest"
@@ -23,26 +22,22 @@ class Upsample(Unary):
         return f"{size}, mode={self.mode!r}"
 
 
-@layer(F.pixel_shuffle)
-class PixelShuffle(Unary):
+class PixelShuffle(Unary, function=F.pixel_shuffle):
     upscale_factor: int
 
 
-@layer(F.pixel_unshuffle)
-class PixelUnshuffle(Unary):
+class PixelUnshuffle(Unary, function=F.pixel_unshuffle):
     downscale_factor: int
 
 
-@layer(F.unfold)
-class Unfold(Unary):
+class Unfold(Unary, function=F.unfold):
     kernel_size: Pair
     dilation: Pair = 1
     padding: Pair = 0
     stride: Pair = 1
 
 
-@layer(F.fold)
-class Fold(Unary):
+class Fold(Unary, function=F.fold):
     output_size: Pair
     kernel_size: Pair
     dilation: Pair = 1

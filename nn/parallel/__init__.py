@@ -9,15 +9,6 @@ from .step import jit_step
 from .world import GroupError
 
 __all__ = [
-    "DistributedDataParallel",
-    "DistributedSampler",
-    "GroupError",
-    "all_gather",
-    "all_reduce",
-    "barrier",
-    "broadcast",
-    "is_initialized",
-    "jit_step",
-    "rank",
-    "world_size",
+    "DistributedDataParallel", "DistributedSampler", "GroupError", "all_gather", "all_reduce",
+    "barrier", "broadcast", "is_initialized", "jit_step", "rank", "world_size",
 ]

@@ -40,10 +40,10 @@ def exit_status(code: Any) -> int:
 
 def _of_script(error: BaseException) -> Any:
     """The traceback from the script on, without what has started it."""
-    found = error.__traceback__
-    while found is not None and found.tb_frame.f_code.co_filename.startswith(("<frozen runpy", __file__)):
-        found = found.tb_next
-    return found
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(("<frozen runpy", __file__)):
+        trace = trace.tb_next
+    return trace
 
 
 if __name__ == "__main__":

@@ -7,13 +7,6 @@ from .parameters import clip_grad_norm_, clip_grad_value_, parameters_to_vector,
 from .parametrizations import spectral_norm, weight_norm
 
 __all__ = [
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "parameters_to_vector",
-    "parametrizations",
-    "parametrize",
-    "prune",
-    "spectral_norm",
-    "vector_to_parameters",
-    "weight_norm",
+    "clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "parametrizations",
+    "parametrize", "prune", "spectral_norm", "vector_to_parameters", "weight_norm",
 ]

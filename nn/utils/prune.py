@@ -22,14 +22,8 @@ from ..module import Buffer, Module
 from .parametrize import tensor_of
 
 __all__ = [
-    "custom_from_mask",
-    "identity",
-    "is_pruned",
-    "l1_unstructured",
-    "ln_structured",
-    "random_structured",
-    "random_unstructured",
-    "remove",
+    "custom_from_mask", "identity", "is_pruned", "l1_unstructured", "ln_structured",
+    "random_structured", "random_unstructured", "remove",
 ]
 
 Amount = int | float

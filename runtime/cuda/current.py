@@ -27,7 +27,7 @@ class Current:
             raise DeviceError(self.gone)
         self._push()
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if isinstance(error, self._cuda.Error):
                 raise self._explained(error) from None

@@ -106,7 +106,7 @@ class CudaDevice:
         """From its pool."""
         return self.gpu.pool.allocate(nbytes)
 
-    def foreign(self, address: int, nbytes: int, owner: Any) -> DeviceBuffer:
+    def foreign(self, address: int, nbytes: int, owner: object) -> DeviceBuffer:
         """Another library's."""
         return DeviceBuffer(address, nbytes, owner, self.name, foreign=True)
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DeviceError, WeftError
 from ..failures import NO_CHECK_FAILED, Interrupted, failure
 from ..runnable import Prepared, Runnable
+from ..timed import wanted
 from .block import STATUS_BYTES, Layout
 from .devices import Gpu, gpu
 from .driver import here
 from .frame import Frame, Progress
 from .image import CudaImage, unpack
 from .replay import Replay
-from .timed import timings
+from .timed import CudaTimings
 
 if TYPE_CHECKING:
     from ..image import SiteAt
@@ -40,7 +41,7 @@ class CudaExecutable(Runnable):
         self._frames: list[Frame] = []
         late = any(launch.is_check for launch in image.launches[image.early :])
         self.has_late = late or any(check.kernel is not None for check in image.checks)
-        self.timings = timings(len(image.launches))
+        self.timings = CudaTimings(len(image.launches)) if wanted() else None
 
     @cached_property
     def functions(self) -> list[Any]:
@@ -118,15 +119,13 @@ class CudaExecutable(Runnable):
 
     def _look(self, block: int) -> None:
         status = (ctypes.c_int64 * 2)()
-        self.gpu.driver.download(
-            ctypes.addressof(status), block + self.layout.status, STATUS_BYTES
-        )
+        self.gpu.driver.download(ctypes.addressof(status), block + self.layout.status, STATUS_BYTES)
         if status[0] != NO_CHECK_FAILED:
             raise failure(self.checks, status[0], status[1])
 
 
 def stored(data: bytes, site_at: SiteAt, number: int) -> CudaExecutable | None:
     """The program of an earlier process, if its kernels are still there."""
-    image, found = unpack(data, site_at), gpu(number)
-    has_all = all(found.kernels.has(launch.symbol) for launch in image.launches)
-    return CudaExecutable(image, found) if has_all else None
+    image, device = unpack(data, site_at), gpu(number)
+    has_all = all(device.kernels.has(launch.symbol) for launch in image.launches)
+    return CudaExecutable(image, device) if has_all else None

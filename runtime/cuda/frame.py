@@ -8,6 +8,7 @@ from operator import call
 from typing import Any, Protocol
 
 from ...errors import DeviceError
+from ..timed import Timings
 from .block import Layout, Words
 from .devices import Gpu
 from .driver import bound
@@ -20,7 +21,7 @@ class Progress:
     """How many launches follow the early checks, and what those that the device knows returned."""
 
     wanted: int = -1
-    done: list[Any] = field(default_factory=list)
+    done: list[object] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
@@ -44,7 +45,7 @@ class OnDevice(Protocol):
     image: CudaImage
     gpu: Gpu
     layout: Layout
-    timings: Any
+    timings: Timings | None
 
     @property
     def functions(self) -> list[Any]: ...

@@ -31,11 +31,11 @@ SIGNATURES = {
 @cache
 def library() -> Any:
     """The NVIDIA driver's library, with the types of these functions."""
-    found = ctypes.CDLL("libcuda.so.1")
+    cuda = ctypes.CDLL("libcuda.so.1")
     for name, types in SIGNATURES.items():
-        function = getattr(found, name)
+        function = getattr(cuda, name)
         function.argtypes, function.restype = types, ctypes.c_int
-    return found
+    return cuda
 
 
 # ---------------------------------------------------------------- the order of work between streams

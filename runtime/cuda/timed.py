@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from ..timed import Timings, wanted
+from ..timed import Timings
 from .driver import Driver
 
 Calls = list[Callable[[], object]]
@@ -18,11 +18,6 @@ class CudaTimings(Timings):
     """Those of a GPU's program. A launch counts from the end of the one before, the first from the start."""
 
     skips_empty = True
-
-
-def timings(launches: int) -> CudaTimings | None:
-    """Those of a program that is made now; None where none are wanted."""
-    return CudaTimings(launches) if wanted() else None
 
 
 class Events:

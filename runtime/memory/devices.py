@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Protocol
 
 from ... import errors, options
 from ...ir.graph.brief import brief
@@ -39,7 +39,7 @@ class Device(Protocol):
     def allocate(self, nbytes: int) -> Buffer:
         """Memory for nbytes, contents undefined. Raises MemoryError."""
 
-    def foreign(self, address: int, nbytes: int, owner: Any) -> Buffer:
+    def foreign(self, address: int, nbytes: int, owner: object) -> Buffer:
         """Memory that belongs to another library."""
 
     def copy(self, to: int, start: int, nbytes: int) -> None:
@@ -90,7 +90,7 @@ class Cpu:
         """From the allocator of the process."""
         return Buffer.allocate(nbytes)
 
-    def foreign(self, address: int, nbytes: int, owner: Any) -> Buffer:
+    def foreign(self, address: int, nbytes: int, owner: object) -> Buffer:
         """Another library's, or an array's."""
         return Buffer(address, nbytes, owner, foreign=True)
 
@@ -132,7 +132,7 @@ def _is_name(name: str) -> bool:
     return re.fullmatch(r"\w+(:\d+)?", name) is not None and kind_of(name) in Kinds.by_name.keys() - {CPU}
 
 
-def check_device(device: Any) -> str | None:
+def check_device(device: object) -> str | None:
     """The text of a device, "cuda:0" for "cuda" or 0; None for None. Raises DeviceError for one that is not there."""
     if device is None or (type(device) is str and device == CPU):
         return device
@@ -171,8 +171,8 @@ def dlpack_pair(device: str) -> tuple[int, int]:
 
 def named_by_dlpack(kind: int, number: int) -> str | None:
     """The text of the device that DLPack calls so, whether it is there or not; None where there are no such devices."""
-    found = [name for name, known in Kinds.by_name.items() if known.dlpack == int(kind)]
-    return None if not found else CPU if found[0] == CPU else f"{found[0]}:{int(number)}"
+    names = [name for name, known in Kinds.by_name.items() if known.dlpack == int(kind)]
+    return None if not names else CPU if names[0] == CPU else f"{names[0]}:{int(number)}"
 
 
 def default() -> str:

@@ -126,8 +126,8 @@ class Leaf:
         known = self.storage or self.definition
         if self.device_free or known is None:
             return None
-        found = known.device or devices.default()
-        return None if found == CPU and not known.shape else found
+        device = known.device or devices.default()
+        return None if device == CPU and not known.shape else device
 
     @property
     def sources(self) -> tuple[Node, ...]:
@@ -161,10 +161,10 @@ def lookup(n: Node) -> Storage | None:
     """The memory of a Node that has been computed, or None."""
     if n.op is Op.INPUT:
         return n.arg.storage  # type: ignore[no-any-return]
-    found = cached.get(id(n))
-    if found is None:
+    reference = cached.get(id(n))
+    if reference is None:
         return copies.get(n) if n.op is Op.COPY else None
-    return found()
+    return reference()
 
 
 def remember(n: Node, storage: Storage) -> None:

@@ -47,6 +47,6 @@ def _moved(view: Node, strides: Shape) -> Shape:
             new, old = {axis for axis, _ in view.arg}, iter(strides)
             return tuple(0 if axis in new else next(old) for axis in range(view.ndim))
         case Op.RESHAPE:
-            found = reshape_strides(view.src[0].shape, strides, view.shape)
-            return row_major_strides(view.shape) if found is None else found  # None: a copy
+            reshaped = reshape_strides(view.src[0].shape, strides, view.shape)
+            return row_major_strides(view.shape) if reshaped is None else reshaped  # None: a copy
     return strides
