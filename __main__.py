@@ -27,7 +27,14 @@ examples:
 import weft as wf; wf.explain(x) and WEFT_DUMP=folder show how an expression is compiled.
 """
 
-COMMANDS = {"run": run, "report": report, "show": show, "devices": devices, "bench": bench, "cache": cache}
+COMMANDS = {
+    "run": run,
+    "report": report,
+    "show": show,
+    "devices": devices,
+    "bench": bench,
+    "cache": cache,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -126,7 +126,13 @@ def run(args: argparse.Namespace) -> int:
         }
         print(json.dumps(report, indent=1))
     else:
-        print(*about(figures), *others.told(), "", *Table(RESULTS, [*map(row, results)]).lines(), sep="\n")
+        print(
+            *about(figures),
+            *others.told(),
+            "",
+            *Table(RESULTS, [*map(row, results)]).lines(),
+            sep="\n",
+        )
     return DONE
 
 
@@ -176,7 +182,8 @@ def result(case: Case, measured: Profile, by_numpy: float | None) -> Result:
 
 
 class Others:
-    """How many cores other processes use inside of `with`: `cores`, None where the system does not tell."""
+    """How many cores other processes use inside of `with`: `cores`, None where the system does not
+    tell."""
 
     cores: float | None = None
 

@@ -1,4 +1,6 @@
-"""`python -m weft cache`. In: the folder of compiled code. Out: its contents, or nothing of them."""
+"""`python -m weft cache`. In: the folder of compiled code. Out: its contents, or nothing of
+them.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,13 @@ removed; 2 for wrong usage.
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(commands, "cache", "show or empty the folder of compiled code", ABOUT, END)
+    parser = described(
+        commands, "cache", "show or empty the folder of compiled code", ABOUT, END
+    )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--stats", action="store_true", help="say what the folder holds; changes nothing")
+    what.add_argument(
+        "--stats", action="store_true", help="say what the folder holds; changes nothing"
+    )
     what.add_argument(
         "--clear",
         action="store_true",

@@ -45,7 +45,9 @@ LIMITS = {
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(commands, "devices", "list devices and missing packages", ABOUT, END)
+    parser = described(
+        commands, "devices", "list devices and missing packages", ABOUT, END
+    )
     parser.add_argument(
         "--measure",
         action="store_true",
@@ -87,7 +89,9 @@ def _block(title: str, rows: list[tuple[str, str]]) -> str:
 def _cpu(cpu: Facts) -> list[tuple[str, str]]:
     target, caches = cpu["target"], cpu["caches"]
     chosen = ", as WEFT_TARGET says" if target["chosen"] else ""
-    vectors = f"{target['cpu']}{chosen}: {target['registers']} registers of {target['vector_bits']} bits"
+    vectors = (
+        f"{target['cpu']}{chosen}: {target['registers']} registers of {target['vector_bits']} bits"
+    )
     sizes = ", ".join(f"L{level} {binary(caches[f'l{level}'])}" for level in (1, 2, 3))
     return [
         ("code for", f"{vectors}; {' '.join(target['features'])}"),

@@ -38,7 +38,9 @@ a missing script.
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(commands, "report", "run a script and write a page about its programs", ABOUT, END)
+    parser = described(
+        commands, "report", "run a script and write a page about its programs", ABOUT, END
+    )
     add_script(parser)
     parser.add_argument(
         "-o",

@@ -90,7 +90,9 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        return status or fail(f"the programs cannot be shown: {type(error).__name__}: {error}", FAILED)
+        return status or fail(
+            f"the programs cannot be shown: {type(error).__name__}: {error}", FAILED
+        )
     return status
 
 

@@ -23,7 +23,9 @@ def add_script(parser: argparse.ArgumentParser) -> None:
     """Declares what names a script: a file, or -m and a module."""
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("script", nargs="?", help="the file to run")
-    which.add_argument("-m", dest="module", metavar="MODULE", help="run a module instead, as python -m does")
+    which.add_argument(
+        "-m", dest="module", metavar="MODULE", help="run a module instead, as python -m does"
+    )
     parser.set_defaults(takes_more=True)
 
 
@@ -41,4 +43,8 @@ def said(*lines: str) -> None:
 
 def empty(collection: Collection) -> str | None:
     """What to say of a script that made no program."""
-    return None if collection.seen else "weft: the script computed nothing with weft: no program was made"
+    return (
+        None
+        if collection.seen
+        else "weft: the script computed nothing with weft: no program was made"
+    )

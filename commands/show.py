@@ -93,7 +93,9 @@ def _values(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not value.strip():
-            raise ExpressionError(f"{text!r} is not a value: write name=value, like x=2 or x='randn(3, 4)'")
+            raise ExpressionError(
+                f"{text!r} is not a value: write name=value, like x=2 or x='randn(3, 4)'"
+            )
         if name.strip() in values:
             raise ExpressionError(f"{name.strip()} is given twice")
         values[name.strip()] = value

@@ -47,7 +47,9 @@ def working(doing: str) -> Iterator[None]:
             print(f"\r{'':{len(doing) + 4}}\r", end="", file=sys.stderr, flush=True)
 
 
-def described(commands: Commands, name: str, short: str, about: str, end: str) -> argparse.ArgumentParser:
+def described(
+    commands: Commands, name: str, short: str, about: str, end: str
+) -> argparse.ArgumentParser:
     """The parser of a command with a line for the list of commands, and text before and after its
     arguments."""
     raw = argparse.RawDescriptionHelpFormatter

@@ -123,7 +123,9 @@ class Table:
         for i, row in enumerate(rows):
             tone = self.tones[i] if self.tones else ""
             style = (colours or {}).get(tone, tone)
-            cells = [Text(cell, style if c.toned else "") for c, cell in zip(columns, row, strict=True)]
+            cells = [
+                Text(cell, style if c.toned else "") for c, cell in zip(columns, row, strict=True)
+            ]
             out.add_row(*cells, *([_bar(shares[i], style)] if shares else []))
         return out
 
@@ -139,7 +141,9 @@ def _cells(tag: str, texts: Iterable[str], styles: Sequence[str]) -> str:
 def _bar(share: float, style: str) -> Any:
     from rich.progress_bar import ProgressBar
 
-    return ProgressBar(1.0, share, BAR, complete_style=style, finished_style=style, style="bright_black")
+    return ProgressBar(
+        1.0, share, BAR, complete_style=style, finished_style=style, style="bright_black"
+    )
 
 
 def labelled(pairs: Iterable[tuple[str, str]], width: int, indent: int, label: int) -> list[str]:
@@ -150,5 +154,7 @@ def labelled(pairs: Iterable[tuple[str, str]], width: int, indent: int, label: i
     return [
         line
         for name, text in pairs
-        for line in wrap(text, width, initial_indent=f"{'':{indent}}{name:<{label}}", subsequent_indent=after)
+        for line in wrap(
+            text, width, initial_indent=f"{'':{indent}}{name:<{label}}", subsequent_indent=after
+        )
     ]

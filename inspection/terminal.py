@@ -13,7 +13,8 @@ ASCII = {0: " ", UP: "|", DOWN: "|", UP | DOWN: "|", LEFT: "-", RIGHT: "-", LEFT
 
 @dataclass(frozen=True)
 class Marks:
-    """Characters for lines by the sides to which they lead, for arrow heads, and for what is left out."""
+    """Characters for lines by the sides to which they lead, for arrow heads, and for what is left
+    out."""
 
     lines: dict[int, str]
     arrows: dict[int, str]
@@ -61,7 +62,8 @@ def print_safely(text: object) -> None:
 
 
 def width() -> int:
-    """Columns of the terminal, or those that the variable COLUMNS says; 80 where nothing is known."""
+    """Columns of the terminal, or those that the variable COLUMNS says; 80 where nothing is
+    known."""
     from shutil import get_terminal_size
 
     return max(40, get_terminal_size((80, 24)).columns)

@@ -170,7 +170,9 @@ class DiskCache:
         dropped = [number for number, pack in self._packs.items() if pack.is_dropped()]
         gone = [self._packs.pop(number) for number in dropped]
         if gone:
-            self._entries = {name: place for name, place in self._entries.items() if place[0] not in gone}
+            self._entries = {
+                name: place for name, place in self._entries.items() if place[0] not in gone
+            }
         for pack in gone:
             pack.close()
 
@@ -307,7 +309,10 @@ class DiskCache:
     def clear(self) -> Cleared:
         """Drops every pack, also those that processes use: they go on in new ones."""
         done = Cleared()
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._opened_folder() as folder:
+        with (
+            contextlib.suppress(FileNotFoundError, NotADirectoryError),
+            self._opened_folder() as folder,
+        ):
             for name, pack in _packs(folder):
                 with contextlib.closing(pack):
                     size = os.fstat(pack.file).st_size
@@ -381,8 +386,12 @@ def source_fingerprint(*parts: str) -> str:
     other code. The sources are read once for each state of their files: what the system says of the
     files is the key of their digest on disk.
     """
-    files = [file for part in parts or ("codegen",) for file in _sources(os.path.join(_PACKAGE, part))]
-    stats = [(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for s in map(os.stat, files)]
+    files = [
+        file for part in parts or ("codegen",) for file in _sources(os.path.join(_PACKAGE, part))
+    ]
+    stats = [
+        (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for s in map(os.stat, files)
+    ]
     key = hashlib.sha256(repr(("sources", llvmlite_version, files, stats)).encode()).hexdigest()
     stored = default().get(key)
     if stored is None:
@@ -411,5 +420,7 @@ def _sources(path: str) -> list[str]:
 def _digest(files: list[str]) -> str:
     digest = hashlib.sha256(llvmlite_version.encode())
     for path in files:
-        digest.update(os.path.relpath(path, _PACKAGE).encode() + b"\0" + Path(path).read_bytes() + b"\0")
+        digest.update(
+            os.path.relpath(path, _PACKAGE).encode() + b"\0" + Path(path).read_bytes() + b"\0"
+        )
     return digest.hexdigest()

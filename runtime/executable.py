@@ -68,7 +68,9 @@ class Executable(Runnable):
         self._pointers = image.inputs + image.outputs + 1
         self._pack = struct.Struct(f"{self._pointers}q").pack_into
         self._table = (ctypes.c_int64 * len(image.table))(*image.table)
-        for place, address in zip(image.code, (a for code in codes for a in code.addresses), strict=True):
+        for place, address in zip(
+            image.code, (a for code in codes for a in code.addresses), strict=True
+        ):
             self._table[place] = address
         self._table_address = ctypes.addressof(self._table)
         self.timings = HostTimings(image) if wanted() else None
@@ -141,9 +143,13 @@ class Executable(Runnable):
 
         if self._parallel or arena or self.timings is not None:
             return Prepared(words, execute, failed)
-        return Prepared(words, execute, failed, frame.interrupted, (table, address, self._brief), self)
+        return Prepared(
+            words, execute, failed, frame.interrupted, (table, address, self._brief), self
+        )
 
-    def bound(self, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> tuple[int, int, object]:
+    def bound(
+        self, inputs: Sequence[int], outputs: Sequence[int], arena: int
+    ) -> tuple[int, int, object]:
         """What the driver takes for runs on these addresses, and what keeps it.
 
         For measurements, without a look at checks.
@@ -152,7 +158,9 @@ class Executable(Runnable):
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
         return self._table_address, frame.address, frame
 
-    def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
+    def _call(
+        self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int
+    ) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
         failed = self._run(self._table_address, frame.address)
         status = frame.status() if failed else None

@@ -118,7 +118,9 @@ def _place(layout: _Layout, data: bytes, sections: list[tuple[int, ...]], writte
         layout.start[i] = layout.add(content, max(align, 1))
 
 
-def _symbols(data: bytes, table: tuple[int, ...], strings: tuple[int, ...]) -> list[tuple[str, int, int]]:
+def _symbols(
+    data: bytes, table: tuple[int, ...], strings: tuple[int, ...]
+) -> list[tuple[str, int, int]]:
     """(name, section, value); section 0: defined elsewhere."""
     out = []
     for at in range(table[4], table[4] + table[5], _SYMBOL.size):
@@ -200,9 +202,13 @@ class Memory:
     def _take_back(self) -> None:
         while self._given:
             address, size = self._given.pop()
-            base, region = next((a, r) for a, r in self._regions.items() if a <= address < a + len(r))
+            base, region = next(
+                (a, r) for a, r in self._regions.items() if a <= address < a + len(r)
+            )
             region.madvise(mmap.MADV_DONTNEED, address - base, size)
-            before = next((a for a, free in self._free.items() if a + free == address and a >= base), None)
+            before = next(
+                (a for a, free in self._free.items() if a + free == address and a >= base), None
+            )
             if before is not None:
                 address, size = before, size + self._free.pop(before)
             if address + size < base + len(region):

@@ -58,7 +58,9 @@ def image_of(program: Program) -> Image:
     return Image(*sizes, tuple(table), tuple(code), program.donations, program.checks, brief)
 
 
-def _add_call(table: list[int], code: list[int], call: Call, context: list[tuple[int, int]]) -> None:
+def _add_call(
+    table: list[int], code: list[int], call: Call, context: list[tuple[int, int]]
+) -> None:
     last = len(call.loops.phases) - 1
     for i, (phase, parallel) in enumerate(zip(call.loops.phases, call.parallel, strict=True)):
         flags = (PARALLEL if parallel else 0) | (CHECK if call.is_check and i == last else 0)

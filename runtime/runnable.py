@@ -28,7 +28,9 @@ class Runnable:
     planned: Callable[[], Memory] | None = None
     timings: Timings | None = None
 
-    def __init__(self, donations: dict[int, int], checks: Sequence[CheckSite], arena_bytes: int) -> None:
+    def __init__(
+        self, donations: dict[int, int], checks: Sequence[CheckSite], arena_bytes: int
+    ) -> None:
         self.donations, self.checks, self.arena_bytes = donations, checks, arena_bytes
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -89,7 +91,9 @@ class Prepared:
         It returns 1 if a check has failed.
         """
         if self.native is not None:
-            block = struct.pack(f"{3 + len(places)}q", *self.native, *(FIRST + place for place in places))
+            block = struct.pack(
+                f"{3 + len(places)}q", *self.native, *(FIRST + place for place in places)
+            )
             return _builtin(block, (self.owner, self.words))
         words, execute = self.words, self.execute
 

@@ -50,7 +50,9 @@ def counter() -> Counter:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     run = ctypes.CFUNCTYPE(word, pointer, pointer, pointer)(code["weft_run_timed"])
     runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs"])
-    timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs_timed"])
+    timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(
+        code["weft_runs_timed"]
+    )
     return Counter(
         run,
         runs,
@@ -70,7 +72,9 @@ def _seconds_of_a_tick(ticks: Callable[[], int]) -> float:
     return (end - start) / (last - first) / 1e9
 
 
-def _own_ticks(run: Callable[[int, int, int], int], runs: Callable[[int, int, int, int, int], int]) -> float:
+def _own_ticks(
+    run: Callable[[int, int, int], int], runs: Callable[[int, int, int, int, int], int]
+) -> float:
     """What a phase without chunks takes more of the timed driver than of the plain one."""
     # phases of no function, chunks, flags and slots
     table = (ctypes.c_int64 * (3 + 4 * EMPTY))(EMPTY, 0, 1)

@@ -140,7 +140,9 @@ class HostTimings(Timings):
 
     def __init__(self, image: Image) -> None:
         super().__init__(image.table[0])
-        self._room = min(MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL))
+        self._room = min(
+            MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL)
+        )
         self._records: list[_Record] = []  # of runs that are over
         self._last: _Record | None = None
         self._adding = locks.new("timing")
@@ -214,7 +216,9 @@ class _Record:
         self.address = ctypes.addressof(words) + 8 * start
         self._words = memoryview(words).cast("B").cast("q")[start:]
         places = [self.address + 8 * LINE, self.address + 8 * self._areas]
-        for k, word in enumerate([address(pool.runtime().parallel_for), *places, threads, self._size, room]):
+        for k, word in enumerate(
+            [address(pool.runtime().parallel_for), *places, threads, self._size, room]
+        ):
             self._words[k] = word
 
     def fits(self, threads: int) -> bool:

@@ -1,1 +1,3 @@
-"""Programs as data. In: Compiled programs, scripts that run. Out: one JSON document for the page."""
+"""Programs as data. In: Compiled programs, scripts that run. Out: one JSON document for the
+page.
+"""

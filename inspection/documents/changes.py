@@ -77,7 +77,9 @@ def line_of(n: Node) -> str:
     gradient`."""
     place = place_of(n.site)
     where = f"  # {site_text((place[0], place[1]))}" if place else ""
-    return f"{_call(n, [_kind(s) for s in n.src])}{where}{', gradient' if is_gradient(n.site) else ''}"
+    return (
+        f"{_call(n, [_kind(s) for s in n.src])}{where}{', gradient' if is_gradient(n.site) else ''}"
+    )
 
 
 def expression(n: Node, depth: int = DEPTH) -> str:

@@ -52,7 +52,11 @@ class Seen:
     @property
     def seconds(self) -> float:
         """Of all runs, as far as they were timed: of a typical one, times their number."""
-        return typical(self.timings.calls, self.timings.history)[0] * self.timings.runs if self.runs else 0.0
+        return (
+            typical(self.timings.calls, self.timings.history)[0] * self.timings.runs
+            if self.runs
+            else 0.0
+        )
 
     def entry(self, name: str, detailed: bool = True) -> Entry:
         """What a document shows; with details it is compiled again, with every artefact."""
@@ -62,7 +66,9 @@ class Seen:
             return Entry(name, structure.device, c, self.names, times and times.runs)
         call, run = typical(times.calls, times.history)
         kernels = None if c is None else times.by_call(c.program, run)
-        return Entry(name, structure.device, c, self.names, times.runs, call, sum(times.first), kernels)
+        return Entry(
+            name, structure.device, c, self.names, times.runs, call, sum(times.first), kernels
+        )
 
 
 def typical(calls: Iterable[float], runs: Iterable[list[float]]) -> tuple[float, list[float]]:
@@ -99,7 +105,8 @@ class Collection:
 
     @property
     def modules(self) -> list[Json]:
-        """The outermost Modules that held inputs of programs, as trees that say what each returned first."""
+        """The outermost Modules that held inputs of programs, as trees that say what each returned
+        first."""
         trees: list[Json] = []
         for tree in self._trees.values():
             trees += [] if tree in trees else [tree]
@@ -113,7 +120,10 @@ class Collection:
         """By time; the first so many with details."""
         order = self.by_time()
         names = naming.apart([naming.program_name(s.program.structure) for s in order])
-        return [s.entry(name, i < detailed) for i, (s, name) in enumerate(zip(order, names, strict=True))]
+        return [
+            s.entry(name, i < detailed)
+            for i, (s, name) in enumerate(zip(order, names, strict=True))
+        ]
 
     def layouts(self) -> list[Json]:
         """How the Tensors among the script's own variables lie in memory."""
@@ -136,7 +146,9 @@ class Collection:
         seen.names = self._names.of_inputs(owners)
         self._roots += map(weakref.ref, modules)
         if modules or self._is_new:
-            alive = [(i, module) for i, root in enumerate(self._roots) if (module := root()) is not None]
+            alive = [
+                (i, module) for i, root in enumerate(self._roots) if (module := root()) is not None
+            ]
             self._trees |= {i: summary_of(module, self._calls).to_dict() for i, module in alive}
             self._is_new = False
 
@@ -164,12 +176,15 @@ def layouts_of(values: Iterable[Any]) -> list[Json]:
 
 
 def layouts_by_name(variables: Mapping[str, Any]) -> list[Json]:
-    """Of a script's variables that are Tensors in memory; those that share their memory together."""
+    """Of a script's variables that are Tensors in memory; those that share their memory
+    together."""
     groups: dict[int, dict[str, Tensor]] = {}
     for name, value in variables.items():
         if is_in_memory(value) and not name.startswith("_"):
             groups.setdefault(id(realize.value(value).buffer), {})[name] = value
-    return [layout(*group.values(), names=[*group]).to_dict() for group in groups.values()][:MOST_LAYOUTS]
+    return [layout(*group.values(), names=[*group]).to_dict() for group in groups.values()][
+        :MOST_LAYOUTS
+    ]
 
 
 def is_in_memory(value: Any) -> bool:

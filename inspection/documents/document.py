@@ -108,7 +108,8 @@ def document(
 
 
 def _programs(entries: Sequence[Entry], device: str) -> list[Json]:
-    """Beside the same limits of the machine: once more, if some kernel has shown that they are higher."""
+    """Beside the same limits of the machine: once more, if some kernel has shown that they are
+    higher."""
     while True:
         before, programs = machine(device), [program(e) for e in entries]
         if machine(device) == before:
@@ -118,7 +119,13 @@ def _programs(entries: Sequence[Entry], device: str) -> list[Json]:
 def program(e: Entry) -> Json:
     """One program."""
     total = None if e.kernels is None else sum(e.kernels)
-    out: Json = {"name": e.name, "device": e.device, "runs": e.runs, "seconds": e.seconds, "cold": e.cold}
+    out: Json = {
+        "name": e.name,
+        "device": e.device,
+        "runs": e.runs,
+        "seconds": e.seconds,
+        "cold": e.cold,
+    }
     out |= {"kernel_seconds": total, "detailed": e.compiled is not None}
     return out | (NOTHING if e.compiled is None else _details(e.compiled, e))
 
@@ -161,7 +168,8 @@ def seen_by_fusion(c: Compiled) -> list[Node]:
 
 
 def kernels_of(order: Sequence[Node], c: Compiled) -> dict[Node, int | None]:
-    """The kernel that computes each Node; of what vanishes into its readers, theirs if that is one."""
+    """The kernel that computes each Node; of what vanishes into its readers, theirs if that is
+    one."""
     own: dict[Node, int] = {}
     for i, k in enumerate(c.in_order()):
         for u in k.kernel.units if k.kernel is not None else ():
@@ -209,7 +217,12 @@ def _kernels(
         same_code = None if first == i else first
         out.append(
             of_report
-            | {"index": i, "node_ids": sorted(members.get(i, ())), "texts": {}, "same_code_as": same_code}
+            | {
+                "index": i,
+                "node_ids": sorted(members.get(i, ())),
+                "texts": {},
+                "same_code_as": same_code,
+            }
         )
     return out
 
@@ -230,7 +243,9 @@ def _boundaries(c: Compiled) -> list[Json]:
 
 def _add_texts(programs: Sequence[Json], entries: Sequence[Entry]) -> None:
     """Of each kernel of its own code; of those that take longest, as far as the limits go."""
-    shown = [(e.compiled, p) for e, p in zip(entries, programs, strict=True) if e.compiled is not None]
+    shown = [
+        (e.compiled, p) for e, p in zip(entries, programs, strict=True) if e.compiled is not None
+    ]
     kernels = [
         (c, k, lowered)
         for c, p in shown
@@ -268,7 +283,12 @@ def machine(device: str) -> Json | None:
 
 def sources(programs: Sequence[Json]) -> Json:
     """The files that lines of the programs point into, as far as they can be read."""
-    files = [line[0] for p in programs for item in (*p["nodes"], *_rewritten(p)) if (line := item["line"])]
+    files = [
+        line[0]
+        for p in programs
+        for item in (*p["nodes"], *_rewritten(p))
+        if (line := item["line"])
+    ]
     files += [file for p in programs for k in p["kernels"] for file, _ in k["lines"]]
     lines_of = {file: linecache.getlines(file) for file in dict.fromkeys(files)}
     return {file: source(file, lines) for file, lines in lines_of.items() if lines}

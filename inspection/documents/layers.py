@@ -16,7 +16,9 @@ Layer = tuple[int, tuple[str, ...]]
 
 
 def add_layers(programs: Iterable[Json], trees: Sequence[Json]) -> None:
-    """Gives each kernel its "layer": [place of the tree, dotted name], null where nothing is known."""
+    """Gives each kernel its "layer": [place of the tree, dotted name], null where nothing is
+    known.
+    """
     owners: dict[str, Layer] = {}
     for i, tree in enumerate(trees):
         for path, name in _held(tree):
@@ -24,7 +26,10 @@ def add_layers(programs: Iterable[Json], trees: Sequence[Json]) -> None:
             # As it is called where there are several trees.
             owners.setdefault(".".join([tree["kind"], *path, name]), (i, path))
     for p in programs:
-        own = [_around([owners.get(name.split(" of ")[-1]) for name in k["reads"]]) for k in p["kernels"]]
+        own = [
+            _around([owners.get(name.split(" of ")[-1]) for name in k["reads"]])
+            for k in p["kernels"]
+        ]
         beside = _neighbours(p)
         for i, k in enumerate(p["kernels"]):
             layer = own[i] or _around([own[j] for j in beside[i]])
@@ -39,7 +44,8 @@ def _held(tree: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 
 
 def _around(layers: Iterable[Layer | None]) -> Layer | None:
-    """The innermost layer around some, None where there is none; what is in no layer does not count."""
+    """The innermost layer around some, None where there is none; what is in no layer does not
+    count."""
     known = [layer for layer in layers if layer is not None]
     if len({place for place, _ in known}) != 1:
         return None

@@ -18,7 +18,9 @@ ONCE = (
 
 
 def table(entries: list[Entry]) -> list[str]:
-    """A line for each program: how often it ran and how long that took; "" where nothing was measured."""
+    """A line for each program: how often it ran and how long that took; "" where nothing was
+    measured.
+    """
     numbers = (Column(title, True) for title in ("runs", "first run", "a run", "all runs"))
     return Table([Column("program"), *numbers], [*map(_row, entries)]).lines()
 
@@ -29,7 +31,9 @@ def profiled(e: Entry, report: Report) -> list[str]:
     if e.kernels is None or e.seconds is None:
         return []
     slowest = sorted(e.measured(report).kernels, key=lambda k: -(k.measured or 0))
-    p = Profile(replace(report, kernels=slowest), machine(e.device), e.runs or 0, e.seconds, e.cold or 0)
+    p = Profile(
+        replace(report, kernels=slowest), machine(e.device), e.runs or 0, e.seconds, e.cold or 0
+    )
     total = f"{plural(len(slowest), 'kernel')}: {duration(p.measured)} of {duration(p.seconds)}"
     return [total + (ONCE if e.runs == 1 else ""), "", *kernel_table(p).lines()]
 
@@ -37,4 +41,10 @@ def profiled(e: Entry, report: Report) -> list[str]:
 def _row(e: Entry) -> tuple[str, ...]:
     total = None if e.seconds is None or e.runs is None else e.seconds * e.runs
     first, warm = (e.seconds, None) if e.runs == 1 else (e.cold, e.seconds)
-    return (e.name, "" if e.runs is None else f"{e.runs:,}", duration(first), duration(warm), duration(total))
+    return (
+        e.name,
+        "" if e.runs is None else f"{e.runs:,}",
+        duration(first),
+        duration(warm),
+        duration(total),
+    )

@@ -84,7 +84,9 @@ def report(
     return ReportPath(path)
 
 
-def _entry(structure: Structure, names: InputNames, x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:
+def _entry(
+    structure: Structure, names: InputNames, x: Any, args: Any, kwargs: Any, profile: bool
+) -> Entry:
     from ...compiler.compile import program_of
     from ..names.naming import program_name
     from ..profile.profile import profile as measured

@@ -46,7 +46,9 @@ class Script:
 
     def is_file(self, path: str | Path) -> bool:
         """Is this the file that would be run? The path exists."""
-        return not self.is_module and os.path.exists(self.name) and os.path.samefile(self.name, path)
+        return (
+            not self.is_module and os.path.exists(self.name) and os.path.samefile(self.name, path)
+        )
 
     def run(self) -> int:
         """Raises NoScript; never what the script raises."""
@@ -105,12 +107,16 @@ def main_of_file(script: Script) -> Callable[[], None]:
         with io.open_code(path) as file:
             text = file.read()
     except OSError as error:
-        raise NoScript(f"cannot run {script.name!r}: {(error.strerror or str(error)).lower()}") from None
+        raise NoScript(
+            f"cannot run {script.name!r}: {(error.strerror or str(error)).lower()}"
+        ) from None
 
     def main() -> None:
         module = ModuleType("__main__")
         loader = SourceFileLoader("__main__", path)
-        vars(module).update(__file__=path, __builtins__=builtins, __loader__=loader, __cached__=None)
+        vars(module).update(
+            __file__=path, __builtins__=builtins, __loader__=loader, __cached__=None
+        )
         sys.modules["__main__"] = module
         sys.argv[:] = [script.name, *script.arguments]
         if not sys.flags.safe_path:

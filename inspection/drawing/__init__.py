@@ -1,1 +1,3 @@
-"""`wf.draw`. In: an expression. Out: its steps with values and gradients, as text and as a picture."""
+"""`wf.draw`. In: an expression. Out: its steps with values and gradients, as text and as a
+picture.
+"""

@@ -27,7 +27,11 @@ class Canvas:
         """A straight line, both ends included."""
         (x, y), (to_x, to_y) = min(start, end), max(start, end)
         ahead, back = (RIGHT, LEFT) if y == to_y else (DOWN, UP)
-        cells = [(k, y) for k in range(x, to_x + 1)] if y == to_y else [(x, k) for k in range(y, to_y + 1)]
+        cells = (
+            [(k, y) for k in range(x, to_x + 1)]
+            if y == to_y
+            else [(x, k) for k in range(y, to_y + 1)]
+        )
         for k, cell in enumerate(cells):
             sides = (ahead if k < len(cells) - 1 else 0) | (back if k else 0)
             ends = self.lines.setdefault(cell, {})
@@ -37,7 +41,9 @@ class Canvas:
         """A frame around rows of text; it hides what is below."""
         (x, y), (width, height), m = corner, size, self.marks
         inside = [f" {row}".ljust(width - 2) for row in rows]
-        self._write(x, y, m.corner("right", "down") + m.horizontal * (width - 2) + m.corner("left", "down"))
+        self._write(
+            x, y, m.corner("right", "down") + m.horizontal * (width - 2) + m.corner("left", "down")
+        )
         for k in range(height - 2):
             self._write(
                 x,

@@ -65,7 +65,9 @@ def evaluate(text: str, values: Mapping[str, str]) -> Evaluated:
     if not isinstance(result, Tensor):
         advice = f"use {', '.join(values)} in it" if values else "give it values: x=2"
         raise ExpressionError(
-            _pointed(text, 0, 0, f"the expression gives {brief(result)}, which is not a Tensor: {advice}")
+            _pointed(
+                text, 0, 0, f"the expression gives {brief(result)}, which is not a Tensor: {advice}"
+            )
         )
     texts: dict[Node, str] = {}
     for part, t in parts:
@@ -217,14 +219,17 @@ def _require_known(text: str, tree: ast.AST, space: Mapping[str, object]) -> Non
                 else f"give it a value: {n.id}=2, or {n.id}='randn(3, 4)'"
             )
             column = len(text.splitlines()[n.lineno - 1].encode()[: n.col_offset].decode())
-            raise ExpressionError(_pointed(text, column, column + len(n.id), f"there is no {n.id}; {advice}"))
+            raise ExpressionError(
+                _pointed(text, column, column + len(n.id), f"there is no {n.id}; {advice}")
+            )
 
 
 # ---------------------------------------------------------------- errors
 
 
 def _pointed(text: str, start: int, end: int, why: str) -> str:
-    """Why, and the text with carets below a part of it; of a long text what stands around that part."""
+    """Why, and the text with carets below a part of it; of a long text what stands around that
+    part."""
     if "\n" not in text and len(text) > MOST_TEXT:
         cut = max(0, min(start - MOST_TEXT // 3, len(text) - MOST_TEXT))
         text, start, end = text[cut : cut + MOST_TEXT], start - cut, min(end - cut, MOST_TEXT)

@@ -113,7 +113,9 @@ BACKWARD: dict[Op, Row] = {
     Op.SCAN: (("in all later sums", lambda n: "{g}.cumsum from the end, " + f"axis={n.arg}"),),
     Op.SCANMUL: (("in all later products", "{g} * the others of {a}, summed"),),
     Op.RESHAPE: _moved(lambda n: "{g}." + f"reshape({_tuple(n.src[0].shape)})"),
-    Op.PERMUTE: _moved(lambda n: "{g}." + f"permute({_tuple(n.arg.index(axis) for axis in range(n.ndim))})"),
+    Op.PERMUTE: _moved(
+        lambda n: "{g}." + f"permute({_tuple(n.arg.index(axis) for axis in range(n.ndim))})"
+    ),
     Op.FLIP: _moved(lambda n: "{g}." + f"flip({_tuple(n.arg)})"),
     Op.SLICE: _moved("{g} among zeros"),
     Op.PAD: _moved("{g} without the border"),

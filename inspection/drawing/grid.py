@@ -69,8 +69,13 @@ def drawn(sizes: Sequence[Cell], edges: Sequence[tuple[int, int]], gap: int) -> 
 
 
 def _extent(corners: list[Cell], sizes: Sequence[Cell], middle: list[int]) -> Cell:
-    ends = [(start + size[0], side + size[1]) for (start, side), size in zip(corners, sizes, strict=True)]
-    return max(along for along, _ in ends), max([*(side for _, side in ends), *(m + 1 for m in middle)])
+    ends = [
+        (start + size[0], side + size[1])
+        for (start, side), size in zip(corners, sizes, strict=True)
+    ]
+    return max(along for along, _ in ends), max(
+        [*(side for _, side in ends), *(m + 1 for m in middle)]
+    )
 
 
 class _Graph:
@@ -187,7 +192,11 @@ class _Net:
         before the first track."""
         here, turn, pieces = self.start, begin, list[Piece]()
         if self.around is not None:
-            one, here, turn = (channel + 1 + self.around[0], self.around[1], channel + 1 + self.around[2])
+            one, here, turn = (
+                channel + 1 + self.around[0],
+                self.around[1],
+                channel + 1 + self.around[2],
+            )
             pieces += [
                 ((begin, self.start), (one, self.start)),
                 ((one, self.start), (one, here)),
@@ -197,7 +206,9 @@ class _Net:
             turn = channel + 1 + self.track
             pieces.append(((begin, here), (turn, here)))
         for place, _ in self.ends:
-            pieces += [((turn, here), (turn, place))] * (place != here) + [((turn, place), (end, place))]
+            pieces += [((turn, here), (turn, place))] * (place != here) + [
+                ((turn, place), (end, place))
+            ]
         return pieces, [(end - 1, place) for place, is_box in self.ends if is_box]
 
 
@@ -213,7 +224,9 @@ def _tracks(nets: list[_Net]) -> int:
         ]
     waiting, around, taken = turning.copy(), list[_Net](), list[list[tuple[int, int]]]()
     while waiting:
-        ready = next((net for net in waiting if not any(other in waiting for other in net.blockers)), None)
+        ready = next(
+            (net for net in waiting if not any(other in waiting for other in net.blockers)), None
+        )
         if ready is None:  # each ends where another one starts
             around.append(waiting.pop())
             continue
@@ -242,7 +255,9 @@ def _led_around(around: list[_Net], nets: list[_Net], tracks: int) -> int:
     for net in nets:
         net.track += len(around)
     for k, net in enumerate(around):
-        free = next(place for place in range(net.start, net.start + len(used) + 2) if place not in used)
+        free = next(
+            place for place in range(net.start, net.start + len(used) + 2) if place not in used
+        )
         used.add(free)
         net.around = k, free, len(around) + tracks + k
     return tracks + 2 * len(around)

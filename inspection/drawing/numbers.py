@@ -11,7 +11,8 @@ Array = np.ndarray[Any, Any]
 
 
 def brief(array: Array, columns: int, more: str = "…", digits: int = 7) -> str:
-    """One line of at most so many columns: with as many digits as fit, else only the first numbers."""
+    """One line of at most so many columns: with as many digits as fit, else only the first
+    numbers."""
     for k in range(digits, 3, -1) if array.dtype.kind == "f" else (digits,):
         text = _cut(array, columns, more, k)
         if text is not None and len(text) <= columns:
@@ -44,7 +45,9 @@ def _growing(array: Array, more: str) -> Iterator[str]:
     flat = array.reshape(-1)
     opening, closing = "[" * array.ndim, "]" * array.ndim
     for k in range(min(flat.size, 100)):
-        yield opening + ", ".join(_number(value, 4) for value in flat[: k + 1]) + f", {more}{closing}"
+        yield (
+            opening + ", ".join(_number(value, 4) for value in flat[: k + 1]) + f", {more}{closing}"
+        )
 
 
 def _number(value: object, digits: int) -> str:

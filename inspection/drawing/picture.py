@@ -78,10 +78,22 @@ def _edges(steps: Sequence[DrawnStep]) -> list[tuple[int, int]]:
 
 def lines(step: DrawnStep, columns: int, more: str = "…") -> list[str]:
     """What stands in a box: the number and what it is, the value, the gradient."""
-    words = step.text if 0 < len(step.text) <= columns - 4 else "given" if step.op == "input" else step.op
-    shape = f"  {step.shape}" if step.shape and len(words) + len(str(step.shape)) <= columns - 5 else ""
+    words = (
+        step.text
+        if 0 < len(step.text) <= columns - 4
+        else "given"
+        if step.op == "input"
+        else step.op
+    )
+    shape = (
+        f"  {step.shape}" if step.shape and len(words) + len(str(step.shape)) <= columns - 5 else ""
+    )
     gradient = [] if step.gradient is None else [f"g {brief(step.gradient, columns - 2, more)}"]
-    return [f"{step.number}  {words}{shape}", f"v {brief(step.value, columns - 2, more)}", *gradient]
+    return [
+        f"{step.number}  {words}{shape}",
+        f"v {brief(step.value, columns - 2, more)}",
+        *gradient,
+    ]
 
 
 # ---------------------------------------------------------------- SVG
@@ -118,7 +130,9 @@ def _pixels(cell: Cell) -> Point:
 
 def _wire(wire: Wire) -> str:
     paths = ("M{} {}L{} {}".format(*_pixels(start), *_pixels(end)) for start, end in wire.pieces)
-    heads = ("M{} {}l-7 -4v8z".format(*_pixels((along + 1, across))) for along, across in wire.heads)
+    heads = (
+        "M{} {}l-7 -4v8z".format(*_pixels((along + 1, across))) for along, across in wire.heads
+    )
     return f'<path class="wire" d="{"".join(paths)}"/><path class="head" d="{"".join(heads)}"/>'
 
 
@@ -140,7 +154,9 @@ def dot(steps: Sequence[DrawnStep]) -> str:
     """A digraph with a box for each step."""
     out = ["digraph {", "  rankdir=LR", '  node [shape=box fontname="monospace"]']
     for step in steps:
-        label = "\\l".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines(step, 40))
+        label = "\\l".join(
+            line.replace("\\", "\\\\").replace('"', '\\"') for line in lines(step, 40)
+        )
         out.append(f'  n{step.number} [label="{label}\\l"]')
     out += [f"  n{source} -> n{step.number}" for step in steps for source in step.sources]
     return "\n".join([*out, "}"])

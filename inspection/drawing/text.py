@@ -32,7 +32,13 @@ def _forward(steps: Sequence[DrawnStep], columns: int) -> Iterator[Row]:
         is_input = not step.sources and step.op == "input"
         formula = step.text or "given" if is_input else step.formula
         remark = step.where if not step.text else "" if is_input else step.text
-        yield (f"v{step.number}", f"= {formula}", f"= {_brief(step.value, columns)}", _shape(step), remark)
+        yield (
+            f"v{step.number}",
+            f"= {formula}",
+            f"= {_brief(step.value, columns)}",
+            _shape(step),
+            remark,
+        )
 
 
 def _backward(steps: Sequence[DrawnStep], columns: int) -> Iterator[Row]:

@@ -101,7 +101,9 @@ def steps_of(root: Node, texts: Mapping[Node, str] | None = None) -> list[DrawnS
     with realize.lock:
         tensors = {n: bare(n) for n in (*nodes, *uses.gradients.values(), *uses.shares.values())}
         realize.beside(*tensors.values())
-        values = {n: realize.read(t, lambda stored: stored.peek().copy()) for n, t in tensors.items()}
+        values = {
+            n: realize.read(t, lambda stored: stored.peek().copy()) for n, t in tensors.items()
+        }
     numbers = {n: k for k, n in enumerate(nodes, 1)}
     steps = [_step(n, numbers, values, uses, texts or {}) for n in nodes]
     return [
@@ -186,7 +188,11 @@ class _Uses:
 
     def of(self, n: Node, nodes: Mapping[Node, int]) -> Iterator[tuple[Node, int, Node]]:
         """(user, place, what goes back) for each use of a Node."""
-        return ((user, i, g) for (user, i), g in self.shares.items() if user.src[i] is n and user in nodes)
+        return (
+            (user, i, g)
+            for (user, i), g in self.shares.items()
+            if user.src[i] is n and user in nodes
+        )
 
 
 def _step(
@@ -219,4 +225,8 @@ def _step(
 
 def _name(numbers: Mapping[Node, int], n: Node) -> str:
     """v and its number, or a constant as it is."""
-    return f"v{numbers[n]}" if n in numbers else formula(n.src[0] if n.op is Op.EXPAND else n, lambda _: "")
+    return (
+        f"v{numbers[n]}"
+        if n in numbers
+        else formula(n.src[0] if n.op is Op.EXPAND else n, lambda _: "")
+    )

@@ -67,7 +67,11 @@ def artefacts(c: Compiled, names: InputNames) -> list[Artefact]:
                 "Later passes: passes.txt.",
             ),
         ),
-        "kernels.txt": ("the kernels in the order they run, as wf.explain prints them", f"{kernels}\n", ()),
+        "kernels.txt": (
+            "the kernels in the order they run, as wf.explain prints them",
+            f"{kernels}\n",
+            (),
+        ),
         "program.txt": (
             "which kernels run, in which order, on which buffers",
             program_text(c),
@@ -77,13 +81,19 @@ def artefacts(c: Compiled, names: InputNames) -> list[Artefact]:
             ),
         ),
         "memory.txt": ("which memory a run needs, and when", memory_text(c.memory()), ()),
-        "passes.txt": ("the passes of the compiler in order, and what each did", passes_text(c), ()),
+        "passes.txt": (
+            "the passes of the compiler in order, and what each did",
+            passes_text(c),
+            (),
+        ),
     }
     top = [Artefact(path, title, body, about) for path, (title, body, about) in texts.items()]
     memory = c.memory()
     below = [
         a
-        for step, (k, call, r) in enumerate(zip(c.in_order(), c.program.calls, kernels.kernels, strict=True))
+        for step, (k, call, r) in enumerate(
+            zip(c.in_order(), c.program.calls, kernels.kernels, strict=True)
+        )
         for a in _of_kernel(c, k, r, arguments(call, memory, step))
     ]
     return [_index(c, top, below, kernels.kernels), *top, *below]
@@ -93,7 +103,9 @@ def _rewrites(c: Compiled) -> str:
     return "\n".join(rewrites_text(p) for p in c.passes if p.rewrites) or "0 rewrites\n"
 
 
-def _of_kernel(c: Compiled, k: LoweredKernel, r: KernelReport, buffers: Iterable[str]) -> Iterator[Artefact]:
+def _of_kernel(
+    c: Compiled, k: LoweredKernel, r: KernelReport, buffers: Iterable[str]
+) -> Iterator[Artefact]:
     """A file for each stage of one kernel."""
     about = [f"computes  {' '.join(r.nodes) or 'whether indices are in range'}"]
     about += [f"from      {source}" for source in r.sources]
@@ -143,7 +155,9 @@ READING = {  # how to
 # ---------------------------------------------------------------- README.txt
 
 
-def _index(c: Compiled, top: list[Artefact], below: list[Artefact], kernels: list[KernelReport]) -> Artefact:
+def _index(
+    c: Compiled, top: list[Artefact], below: list[Artefact], kernels: list[KernelReport]
+) -> Artefact:
     lines = [f"{plural(len(kernels), 'kernel')} for {c.backend.device}", "", "Your lines"]
     sources = dict.fromkeys(str(s) for k in kernels for s in k.sources)
     lines += [f"    {source}" for source in sources] or ["    none that can be named"]

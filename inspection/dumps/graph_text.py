@@ -70,7 +70,10 @@ def gradient_text(roots: Sequence[Node]) -> str:
         "gradients",
         *indented(beside(lines)),
     ]
-    return "\n".join([*out, f"    return {', '.join(names[n] for n in gradients if n in made)}"]) + "\n"
+    return (
+        "\n".join([*out, f"    return {', '.join(names[n] for n in gradients if n in made)}"])
+        + "\n"
+    )
 
 
 def _note(n: Node) -> str:
@@ -124,7 +127,11 @@ def rewrites_text(p: Pass) -> str:
     for i, (rule, before, after) in enumerate(p.rewrites, 1):
         text = f"{i}. {rule}: {term(before, {}, DEPTH)}"
         site = sites_of(toposort([before]))[before]
-        out += ["", *beside([(text, site, "")]), f"    becomes {term(after, names)}  {type_of(after)}"]
+        out += [
+            "",
+            *beside([(text, site, "")]),
+            f"    becomes {term(after, names)}  {type_of(after)}",
+        ]
     return "\n".join(out) + "\n"
 
 
@@ -146,7 +153,9 @@ def _did(c: Compiled, p: Pass, before: Sequence[Node] | None) -> str:
     units = sum(len(k.units) for k in c.fused.kernels)
     steps = {
         "find checks": lambda: f"{len(c.program.checks)} indices to check",
-        "fuse": lambda: (f"{plural(len(c.fused.kernels), 'kernel')} of {plural(units, 'computed value')}"),
+        "fuse": lambda: (
+            f"{plural(len(c.fused.kernels), 'kernel')} of {plural(units, 'computed value')}"
+        ),
         "lower": lambda: f"loops of {plural(len(c.lowered.kernels), 'kernel')}",
         "plan": lambda: (
             f"arena of {amount(c.program.arena_bytes)}B, "
@@ -161,9 +170,17 @@ def _did(c: Compiled, p: Pass, before: Sequence[Node] | None) -> str:
     old, new = (Counter(n.op.value for n in toposort(roots)) for roots in (before, p.roots))
     rules = [plural(len(p.rewrites), "rewrite")] if p.rewrites else []
     changes = [_counted("removed", old - new), _counted("added", new - old)]
-    moved = [] if set(toposort(before)) == set(toposort(p.roots)) else ["other values of the same operations"]
+    moved = (
+        []
+        if set(toposort(before)) == set(toposort(p.roots))
+        else ["other values of the same operations"]
+    )
     return "; ".join([*rules, *(list(filter(None, changes)) or moved)]) or "nothing"
 
 
 def _counted(word: str, counts: Counter[str]) -> str:
-    return f"{word} {', '.join(f'{count} {op}' for op, count in counts.most_common())}" if counts else ""
+    return (
+        f"{word} {', '.join(f'{count} {op}' for op, count in counts.most_common())}"
+        if counts
+        else ""
+    )

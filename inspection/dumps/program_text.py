@@ -20,20 +20,28 @@ def program_text(c: Compiled) -> str:
     out = ["inputs", *(f"    input {i}   {_value(v)}" for i, v in enumerate(p.inputs))]
     out += [
         "outputs",
-        *(f"    output {i}  {_value(v)}{_donated(p.donations.get(i))}" for i, v in enumerate(p.outputs)),
+        *(
+            f"    output {i}  {_value(v)}{_donated(p.donations.get(i))}"
+            for i, v in enumerate(p.outputs)
+        ),
     ]
     out += [f"arena of {plural(p.arena_bytes, 'byte')}", ""]
     for step, (name, call) in enumerate(zip(names, p.calls, strict=True)):
         note = "  (checks indices: nothing runs after it if one is wrong)" if call.is_check else ""
         out.append(f"step {step}  {name}{note}")
         out += [f"    {line}" for line in arguments(call, memory, step)]
-        out += [f"    phase {i}: {_phase(call, i, c.backend.device)}" for i in range(len(call.loops.phases))]
+        out += [
+            f"    phase {i}: {_phase(call, i, c.backend.device)}"
+            for i in range(len(call.loops.phases))
+        ]
     return "\n".join(out) + "\n"
 
 
 def _value(v: ValueLayout) -> str:
     strides = "" if v.strides == row_major_strides(v.shape) else f"  strides {list(v.strides)}"
-    return f"{v.dtype.name}{list(v.shape)}{strides}{'  in the memory of the CPU' if v.is_host else ''}"
+    return (
+        f"{v.dtype.name}{list(v.shape)}{strides}{'  in the memory of the CPU' if v.is_host else ''}"
+    )
 
 
 def _donated(place: int | None) -> str:
@@ -50,7 +58,8 @@ def _phase(call: Call, number: int, device: str) -> str:
 
 
 def arguments(call: Call, memory: Memory, step: int) -> list[str]:
-    """`in0  reads  input 0  float32[64, 1000]`, a line for each buffer of a call; what each param is."""
+    """`in0  reads  input 0  float32[64, 1000]`, a line for each buffer of a call; what each param
+    is."""
     lines = [
         f"{buf.name:6} {_use(call.loops, buf):6}  {held(memory, ref, step)}"
         for buf, ref in zip(call.loops.buffers, call.refs, strict=True)
@@ -60,7 +69,9 @@ def arguments(call: Call, memory: Memory, step: int) -> list[str]:
 
 
 def _use(loops: Loops, buf: Buf) -> str:
-    return "writes" if buf in writes(loops.phases) else "reads" if buf in reads(loops.phases) else ""
+    return (
+        "writes" if buf in writes(loops.phases) else "reads" if buf in reads(loops.phases) else ""
+    )
 
 
 def held(memory: Memory, ref: Ref, step: int) -> str:
@@ -77,7 +88,9 @@ def held(memory: Memory, ref: Ref, step: int) -> str:
 def _is_at(b: MemoryBuffer, ref: Ref) -> bool:
     if ref.space == "arena":
         return b.number is None and b.offset == ref.number
-    return b.number == ref.number and (b.space == ref.space or (b.space, ref.space) == ("donated", "output"))
+    return b.number == ref.number and (
+        b.space == ref.space or (b.space, ref.space) == ("donated", "output")
+    )
 
 
 # ---------------------------------------------------------------- memory

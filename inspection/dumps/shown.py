@@ -37,7 +37,9 @@ def show(program: CachedProgram, number: int) -> None:
         try:
             files.write(compiled, names, asked.dump / f"program{number}")
         except (OSError, errors.ArgumentError) as error:
-            raise errors.OptionError(f"WEFT_DUMP={str(asked.dump)!r}: cannot write there: {error}") from None
+            raise errors.OptionError(
+                f"WEFT_DUMP={str(asked.dump)!r}: cannot write there: {error}"
+            ) from None
     if asked.debug:
         title = f"program {number}: {program_name(program.structure)}"
         _say(debug_text(compiled, names, title, asked.debug))
@@ -58,7 +60,9 @@ def debug_text(c: Compiled, names: InputNames, title: str, level: int) -> str:
     out.append(str(explained))
     if level > 2:
         endings = ("loops", *CODE) if level > 3 else ("loops",)
-        out += [text for k in c.in_order() for ending, text in c.texts(k).items() if ending in endings]
+        out += [
+            text for k in c.in_order() for ending, text in c.texts(k).items() if ending in endings
+        ]
     return "\n".join(out)
 
 
@@ -85,7 +89,9 @@ def _watch(program: CachedProgram, c: Compiled, title: str) -> None:
         program.executable = c.executable
     if not _watched:
         atexit.register(_tell, os.getpid())
-    _watched.append(_Watched(title, [k.name for k in c.in_order()], c.program, program.executable.timings))
+    _watched.append(
+        _Watched(title, [k.name for k in c.in_order()], c.program, program.executable.timings)
+    )
 
 
 def _tell(process: int) -> None:
@@ -94,7 +100,8 @@ def _tell(process: int) -> None:
 
 
 def times_text() -> str:
-    """Of every program that was shown: how often it ran, how long a run took, and each of its kernels."""
+    """Of every program that was shown: how often it ran, how long a run took, and each of its
+    kernels."""
     return "\n".join(line for w in _watched for line in _times(w))
 
 

@@ -42,7 +42,9 @@ def report(c: Compiled, predict: bool = True, names: InputNames = NO_NAMES) -> R
     apart = _apart(c)
     kernels = [
         replace(
-            _kernel(k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key)),
+            _kernel(
+                k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key)
+            ),
             reads=tuple(name for n in k.step.reads if (name := name_of(n, names))),
         )
         for k, call, key in calls
@@ -68,7 +70,10 @@ def _kernel(
 ) -> KernelReport:
     units = [] if k.kernel is None else k.kernel.units
     nodes = [u.node for u in units]
-    read, written = (bytes_read(k.step.reads, units), sum(n.size * n.dtype.itemsize for n in k.step.writes))
+    read, written = (
+        bytes_read(k.step.reads, units),
+        sum(n.size * n.dtype.itemsize for n in k.step.writes),
+    )
     sure_bytes, sure_flops = _sure(k.kernel, read, written) if k.kernel is not None else (0, 0)
     return KernelReport(
         name=k.name,

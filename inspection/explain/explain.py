@@ -67,7 +67,9 @@ def named_behind(
     return (compile.program_of(structure), input_names(structure)) if structure.key[1] else None
 
 
-def compiled_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled | None:
+def compiled_behind(
+    what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Compiled | None:
     """The program alone."""
     program = named_behind(what, x, args, kwargs)
     return program and program[0]

@@ -20,7 +20,17 @@ from ...ir.kernels.kernel import cost
 from ...ir.loops.walk import postorder, usual_operands
 from ...ir.ops.table import TRANSCENDENTAL
 
-MOVES = VIEWS | {Op.INPUT, Op.CONST, Op.IOTA, Op.VAR, Op.GATHER, Op.BITCAST, Op.DETACH, Op.KEEP, Op.COPY}
+MOVES = VIEWS | {
+    Op.INPUT,
+    Op.CONST,
+    Op.IOTA,
+    Op.VAR,
+    Op.GATHER,
+    Op.BITCAST,
+    Op.DETACH,
+    Op.KEEP,
+    Op.COPY,
+}
 PARTS = TRANSCENDENTAL | {Op.MOD}  # what is made of several operations
 OTHERS = {Op.FMA: 2}
 

@@ -111,7 +111,9 @@ class KernelReport:
     def sure(self) -> Demand:
         """The part of that which it cannot do without."""
         written = min(self.written, self.sure_bytes)
-        return replace(self.demand, read=self.sure_bytes - written, written=written, flops=self.sure_flops)
+        return replace(
+            self.demand, read=self.sure_bytes - written, written=written, flops=self.sure_flops
+        )
 
     @property
     def intensity(self) -> float:
@@ -207,4 +209,6 @@ def inputs_read(k: KernelReport) -> str:
 
 def counted(words: Iterable[str]) -> str:
     """Each word once, with how often it stands there."""
-    return " ".join(word if count == 1 else f"{word}*{count}" for word, count in Counter(words).items())
+    return " ".join(
+        word if count == 1 else f"{word}*{count}" for word, count in Counter(words).items()
+    )

@@ -40,7 +40,11 @@ def _grid(widths: str) -> str:
 def _row(t: Table, cells: Sequence[str], tone: str = "") -> str:
     spans = []
     for c, cell in zip(t.columns, cells, strict=True):
-        kinds = [*["number"] * c.number, *CLASSES.get(c.title, []), *[tone] * (c.toned and bool(tone))]
+        kinds = [
+            *["number"] * c.number,
+            *CLASSES.get(c.title, []),
+            *[tone] * (c.toned and bool(tone)),
+        ]
         attribute = f' class="{" ".join(kinds)}"' if kinds else ""
         spans.append(f"<span{attribute}>{_pretty(cell)}</span> ")
     return "".join(spans)
@@ -58,7 +62,10 @@ def _titles(t: Table, grid: str) -> str:
 
 
 def _kernels(t: Table, kernels: Sequence[KernelReport]) -> str:
-    widths = [*(WIDE.get(c.title, "4.8em") for c in t.columns), *["minmax(4em, 1fr)"] * bool(t.shares)]
+    widths = [
+        *(WIDE.get(c.title, "4.8em") for c in t.columns),
+        *["minmax(4em, 1fr)"] * bool(t.shares),
+    ]
     grid = _grid(" ".join(widths))
     rows = [_titles(t, grid)]
     for i, k in enumerate(kernels):
@@ -98,7 +105,9 @@ def _pretty(text: str) -> str:
 def _memory(head: str, t: Table, left_out: int) -> str:
     grid = _grid(BUFFERS)
     rows = [_titles(t, grid)]
-    rows += [f'<div class="row" {grid}>{_row(t, row)}{_bar(t, i)}</div>' for i, row in enumerate(t.rows)]
+    rows += [
+        f'<div class="row" {grid}>{_row(t, row)}{_bar(t, i)}</div>' for i, row in enumerate(t.rows)
+    ]
     if left_out:
         more = f'<span class="place">{left_out} smaller ones</span>'
         rows.append(f'<div class="row">{more}</div>')

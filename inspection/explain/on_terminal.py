@@ -42,7 +42,9 @@ class Tables:
     buffers: Table
     left_out: int
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
         from rich.text import Text
 
         yield Text(self.headline, style="bold")

@@ -41,7 +41,8 @@ class Report:
 
     @property
     def predicted(self) -> float | None:
-        """Seconds of all kernels by the roofline; None where there are no figures of the machine."""
+        """Seconds of all kernels by the roofline; None where there are no figures of the
+        machine."""
         return _total(k.predicted for k in self.kernels)
 
     @property
@@ -65,7 +66,8 @@ class Report:
         }
 
     def show(self) -> None:
-        """Prints it: as tables on a terminal, if the package rich is there, and else as plain text."""
+        """Prints it: as tables on a terminal, if the package rich is there, and else as plain
+        text."""
         from .on_terminal import show
 
         show(self)
@@ -94,7 +96,11 @@ def _total(seconds: Iterable[float | None]) -> float | None:
 
 
 def _memory(m: Memory) -> dict[str, Any]:
-    return {**vars(m), "buffers": [*map(_buffer, m.buffers)], "alive_at_peak": [b.name for b in m.at_peak]}
+    return {
+        **vars(m),
+        "buffers": [*map(_buffer, m.buffers)],
+        "alive_at_peak": [b.name for b in m.at_peak],
+    }
 
 
 def _buffer(b: MemoryBuffer) -> dict[str, Any]:
@@ -102,7 +108,8 @@ def _buffer(b: MemoryBuffer) -> dict[str, Any]:
 
 
 def _parts(r: Report) -> tuple[str, Table, list[KernelReport], str, Table, int]:
-    """For pages: the headline, a table of kernels, these, the same of the memory, buffers left out."""
+    """For pages: the headline, a table of kernels, these, the same of the memory, buffers left
+    out."""
     head, *_ = str(r.memory).split("\n")
     more = max(0, len(r.memory.at_peak) - SHOWN)
     return headline(r), overview(r), r.kernels, head, memory_table(r.memory), more
@@ -193,7 +200,13 @@ def memory_table(m: Memory) -> Table:
     return Table(
         columns=BUFFERS,
         rows=[
-            (b.name, f"{b.dtype}{[*b.shape]}", b.place, f"{b.first}-{b.last}", f"{amount(b.bytes)}B")
+            (
+                b.name,
+                f"{b.dtype}{[*b.shape]}",
+                b.place,
+                f"{b.first}-{b.last}",
+                f"{amount(b.bytes)}B",
+            )
             for b in alive
         ],
         shares=[b.bytes / max(1, alive[0].bytes) for b in alive],

@@ -71,10 +71,15 @@ def layout(*tensors: Tensor, names: list[str] | None = None) -> Layout:
             f"layout: takes Tensors and a name for each, not {len(tensors)} and {brief(names)}"
         )
     with realize.lock:
-        chains = [list(_chain(t, "x" if names is None else names[k])) for k, t in enumerate(tensors)]
+        chains = [
+            list(_chain(t, "x" if names is None else names[k])) for k, t in enumerate(tensors)
+        ]
         seen = chains[0] if len(chains) == 1 and names is None else [chain[-1] for chain in chains]
         called = names or [""] * len(seen)
-        seen = [replace(s, expression=name or s.expression) for name, s in zip(called, seen, strict=True)]
+        seen = [
+            replace(s, expression=name or s.expression)
+            for name, s in zip(called, seen, strict=True)
+        ]
         return Layout(tuple(_step(s, seen[0]) for s in seen))
 
 
@@ -115,7 +120,9 @@ def _viewed(view: Node, stored: Storage) -> _Seen:
     if view.op is Op.EXPAND:
         new, old = {axis for axis, _ in view.arg}, iter(stored.strides)
         strides = tuple(0 if axis in new else next(old) for axis in range(view.ndim))
-        note = "stride 0 reads an element again; only where its memory is asked for is it written out"
+        note = (
+            "stride 0 reads an element again; only where its memory is asked for is it written out"
+        )
         return _Seen(_spelled(view), stored.view(view.shape, strides, stored.offset), True, note)
     return _Seen(
         _spelled(view),
@@ -151,7 +158,9 @@ def _step(seen: _Seen, first: _Seen) -> LayoutStep:
     owner = stored.base or stored
     memory = storage.on_host(owner)
     elements = _span(owner)
-    raw = memory.buffer.as_numpy(owner.dtype.carrier, (elements,), (1,), memory.offset, export=False)
+    raw = memory.buffer.as_numpy(
+        owner.dtype.carrier, (elements,), (1,), memory.offset, export=False
+    )
     offset = stored.offset - owner.offset
     return LayoutStep(
         seen.expression,
@@ -180,7 +189,9 @@ def _note(seen: _Seen, first: _Seen) -> str:
 
 def _span(owner: Storage) -> int:
     """How many elements of memory a value reaches over."""
-    reach = sum((extent - 1) * stride for extent, stride in zip(owner.shape, owner.strides, strict=True))
+    reach = sum(
+        (extent - 1) * stride for extent, stride in zip(owner.shape, owner.strides, strict=True)
+    )
     return reach + 1 if prod(owner.shape) else 0
 
 
@@ -189,6 +200,11 @@ def _values(raw: np.ndarray[Any, Any], owner: Storage) -> np.ndarray[Any, Any]:
 
 
 def _cells(shape: Shape, strides: Shape, offset: int) -> Iterator[tuple[Index, int]]:
-    """Index and position of the elements among the first 64 positions, at most 64, in row-major order."""
-    places = ((i, offset + sum(k * s for k, s in zip(i, strides, strict=True))) for i in np.ndindex(shape))
-    return islice(((i, p) for i, p in islice(places, 64 * MOST_CELLS) if p < MOST_CELLS), MOST_CELLS)
+    """Index and position of the elements among the first 64 positions, at most 64, in row-major
+    order."""
+    places = (
+        (i, offset + sum(k * s for k, s in zip(i, strides, strict=True))) for i in np.ndindex(shape)
+    )
+    return islice(
+        ((i, p) for i, p in islice(places, 64 * MOST_CELLS) if p < MOST_CELLS), MOST_CELLS
+    )

@@ -113,11 +113,15 @@ def _row(values: tuple[float, ...], readers: list[list[str]], cell: int, m: Mark
     """Cells side by side, and the indices below them."""
     rule = m.horizontal * cell
     count = len(values)
-    lines = [m.corner("right", "down") + m.tee("down").join([rule] * count) + m.corner("left", "down")]
+    lines = [
+        m.corner("right", "down") + m.tee("down").join([rule] * count) + m.corner("left", "down")
+    ]
     lines += [m.vertical + m.vertical.join(number(v).center(cell) for v in values) + m.vertical]
     lines += [m.corner("right", "up") + m.tee("up").join([rule] * count) + m.corner("left", "up")]
     for k in range(max(map(len, readers), default=0)):
-        lines.append(" " + " ".join((texts[k] if k < len(texts) else "").center(cell) for texts in readers))
+        lines.append(
+            " " + " ".join((texts[k] if k < len(texts) else "").center(cell) for texts in readers)
+        )
     return [f"    {line}".rstrip() for line in lines]
 
 

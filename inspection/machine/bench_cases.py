@@ -20,7 +20,8 @@ Array = np.ndarray[Any, Any]
 
 @dataclass
 class Work:
-    """A call of a jitted function, and the same by NumPy, None where it has no direct equivalent."""
+    """A call of a jitted function, and the same by NumPy, None where it has no direct
+    equivalent."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -80,7 +81,9 @@ def _layer_norm(device: str) -> Work:
             + bias
         )  # type: ignore[no-any-return]
 
-    return Work(jit(lambda x, w, b: F.layer_norm(x, (1024,), w, b)), _on(device, x, weight, bias), by_numpy)
+    return Work(
+        jit(lambda x, w, b: F.layer_norm(x, (1024,), w, b)), _on(device, x, weight, bias), by_numpy
+    )
 
 
 def _product(n: int, dtype: str) -> Callable[[str], Work]:
@@ -98,11 +101,16 @@ def _layer(device: str) -> Work:
 
 def _convolution(device: str) -> Work:
     x, weight, bias = _random(16, 32, 28, 28), _random(64, 32, 3, 3), _random(64)
-    return Work(jit(lambda x, w, b: F.conv2d(x, w, b, padding=1).relu()), _on(device, x, weight, bias))
+    return Work(
+        jit(lambda x, w, b: F.conv2d(x, w, b, padding=1).relu()), _on(device, x, weight, bias)
+    )
 
 
 def _attention(device: str) -> Work:
-    return Work(jit(F.scaled_dot_product_attention), _on(device, *(_random(4, 8, 256, 64) for _ in range(3))))
+    return Work(
+        jit(F.scaled_dot_product_attention),
+        _on(device, *(_random(4, 8, 256, 64) for _ in range(3))),
+    )
 
 
 def _adam(device: str) -> Work:

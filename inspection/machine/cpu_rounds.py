@@ -87,7 +87,8 @@ def rounds(name: str) -> Iterator[Callable[[], Machine]]:
 
 
 def beyond_caches(target: Target) -> int:
-    """Bytes to measure memory with: several times the last cache, unless many cores elsewhere share that."""
+    """Bytes to measure memory with: several times the last cache, unless many cores elsewhere share
+    that."""
     return min(max(4 * target.l3, LEAST), MOST)
 
 
@@ -99,7 +100,9 @@ def _places(target: Target, running: int) -> list[tuple[int, bool]]:
     return [*near, *(far or [(target.l3, False)]), (0, False)]
 
 
-def _loops(target: Target, running: int, memory: Array, size: int, private: bool) -> tuple[list[Timed], ...]:
+def _loops(
+    target: Target, running: int, memory: Array, size: int, private: bool
+) -> tuple[list[Timed], ...]:
     """That work on half of a cache, or on all of the memory."""
     # Parts are rounded up to whole steps of every thread.
     nbytes = size // 2 or memory.nbytes * 15 // 16

@@ -97,4 +97,6 @@ def _round(kernels: Kernels, resident: int, memory: int) -> Machine:
     with here(kernels.driver):
         places = kernels.place(LAST_CACHE, resident), kernels.place(0, memory)
         flops = {"float32": kernels.flops("float"), "float64": kernels.flops("double")}
-        return Machine(kernels.driver.name, kernels.driver.multiprocessors, places, flops, kernels.starts())
+        return Machine(
+            kernels.driver.name, kernels.driver.multiprocessors, places, flops, kernels.starts()
+        )

@@ -20,7 +20,9 @@ from .roofline import Machine
 def predicted(report: Report, m: Machine) -> Report:
     """With the seconds that the roofline predicts for each kernel, and what bounds it."""
     resident = m.fits(report.memory.peak_bytes)
-    return replace(report, kernels=[_predicted(k, *m.seconds(k.demand, resident)) for k in report.kernels])
+    return replace(
+        report, kernels=[_predicted(k, *m.seconds(k.demand, resident)) for k in report.kernels]
+    )
 
 
 def timed(report: Report, seconds: Sequence[float]) -> Report:
@@ -45,7 +47,9 @@ def judged(report: Report, whole: float | None = None) -> tuple[Report, Machine]
         m = _shown(m, k, seconds, report.device)
     if m is not known:
         m = raise_to(report.device, m)
-    kernels = [_held(k, seconds, m) for k, seconds in zip(predicted(report, m).kernels, least, strict=True)]
+    kernels = [
+        _held(k, seconds, m) for k, seconds in zip(predicted(report, m).kernels, least, strict=True)
+    ]
     return replace(report, kernels=kernels), m
 
 

@@ -55,7 +55,8 @@ def timed(call: Callable[[], None]) -> float:
 
 
 class Chunked:
-    """A chunk function on a context, one chunk a thread; `keep` holds the memory that it works on."""
+    """A chunk function on a context, one chunk a thread; `keep` holds the memory that it works
+    on."""
 
     def __init__(self, text: str, target: Target, context: list[int], keep: object = None) -> None:
         self._keep = keep
@@ -85,7 +86,8 @@ def module(body: str, target: Target) -> str:
 
 
 class Nothing:
-    """A program of `phases` phases without work, which no threads share: `seconds(n)` for n runs of it."""
+    """A program of `phases` phases without work, which no threads share: `seconds(n)` for n runs of
+    it."""
 
     phases = 64
 

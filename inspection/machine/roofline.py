@@ -67,7 +67,11 @@ class Place:
     def seconds(self, read: float, written: float) -> float:
         """That moving so many bytes takes at least."""
         both = min(read, written)
-        return 2 * both / self.both.rate + (read - both) / self.read.rate + (written - both) / self.write.rate
+        return (
+            2 * both / self.both.rate
+            + (read - both) / self.read.rate
+            + (written - both) / self.write.rate
+        )
 
     def merged(self, other: Place) -> Place:
         read, write, both = (a.merged(b) for a, b in zip(self.figures, other.figures, strict=True))
@@ -202,14 +206,18 @@ class Machine:
             return self
         rates = [f.rate * least / seconds for f in place.figures]
         end = self.places.index(place) + 1  # nearer ones are not slower
-        return replace(self, places=(*(p.at_least(rates) for p in self.places[:end]), *self.places[end:]))
+        return replace(
+            self, places=(*(p.at_least(rates) for p in self.places[:end]), *self.places[end:])
+        )
 
     def computed_in(self, d: Demand, seconds: float) -> Machine:
         """The same of operations, which were done in floats of its dtype."""
         peak = self.flops[d.dtype]
         if d.flops * self._share(d) / peak.rate <= FASTER * seconds:
             return self
-        return replace(self, flops=self.flops | {d.dtype: peak.at_least(d.flops * self._share(d) / seconds)})
+        return replace(
+            self, flops=self.flops | {d.dtype: peak.at_least(d.flops * self._share(d) / seconds)}
+        )
 
     # ------------------------------------------------------------ JSON
 

@@ -49,14 +49,32 @@ class Stream:
         in_place: bool = False,
     ) -> None:
         both, step = min(read, written), STEPS * target.vector_bits // 8
-        copies, reads, writes = (-(-n // (step * threads_used)) for n in (both, read - both, written - both))
-        lengths = [n * step * threads_used for n in (copies, reads, 0 if in_place else copies, writes)]
+        copies, reads, writes = (
+            -(-n // (step * threads_used)) for n in (both, read - both, written - both)
+        )
+        lengths = [
+            n * step * threads_used for n in (copies, reads, 0 if in_place else copies, writes)
+        ]
         memory = memory_of(sum(lengths)) if memory is None else memory
         assert sum(lengths) + LINE <= memory.nbytes
         copied = memory.ctypes.data + -memory.ctypes.data % LINE
         read_at = copied + lengths[0]
-        copy_at, write_at = (copied if in_place else read_at + lengths[1], read_at + lengths[1] + lengths[2])
-        context = [copied, copy_at, copies, read_at, read_at, reads, write_at, write_at, writes, rounds]
+        copy_at, write_at = (
+            copied if in_place else read_at + lengths[1],
+            read_at + lengths[1] + lengths[2],
+        )
+        context = [
+            copied,
+            copy_at,
+            copies,
+            read_at,
+            read_at,
+            reads,
+            write_at,
+            write_at,
+            writes,
+            rounds,
+        ]
         self._loop = Chunked(_text(target, non_temporal), target, context, memory)
 
     def seconds(self, count: int) -> float:
@@ -103,15 +121,24 @@ def _text(target: Target, non_temporal: bool) -> str:
 
 
 def _loop(name: str, size: int, non_temporal: bool) -> str:
-    """A function of one of them: a step goes on in STREAMS runs of neighbours, by vectors of `size` bytes."""
+    """A function of one of them: a step goes on in STREAMS runs of neighbours, by vectors of `size`
+    bytes."""
     lanes, run = size // 4, STEPS // STREAMS * size
     v, ones = f"<{lanes} x i32>", f"<{', '.join(['i32 1'] * lanes)}>"
     how, sums, used, vectors = ", !nontemporal !0" if non_temporal else "", [], [], []
     for k in range(STEPS):
-        words = {"k": k, "v": v, "size": size, "how": how, "value": ones if name == "write" else f"%x.{k}"}
+        words = {
+            "k": k,
+            "v": v,
+            "size": size,
+            "how": how,
+            "value": ones if name == "write" else f"%x.{k}",
+        }
         row, near = divmod(k * size, run)
         vectors.append(f"%o.{k} = add i64 %row.{row}, {near}")
-        vectors += [f"%{side}.{k} = getelementptr i8, ptr %{side}, i64 %o.{k}" for side in ("from", "to")]
+        vectors += [
+            f"%{side}.{k} = getelementptr i8, ptr %{side}, i64 %o.{k}" for side in ("from", "to")
+        ]
         vectors.append(VECTOR[name].format(**words))
         if name == "read":
             sums.append(SUM.format(**words))

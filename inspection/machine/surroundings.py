@@ -98,7 +98,9 @@ def memory() -> Facts:
 
 
 def large_pages() -> str | None:
-    """Whether the system gives pages of 2 MiB: "always", "madvise" (on request, as Weft does), "never"."""
+    """Whether the system gives pages of 2 MiB: "always", "madvise" (on request, as Weft does),
+    "never".
+    """
     mode = _read(_PAGES, r"\[(\w+)\]")
     return mode[1] if mode else None
 
@@ -180,7 +182,9 @@ COMPILERS = ("NVRTC", "nvcc")  # of which one is enough
 def packages() -> list[Facts]:
     """Packages and tools: version or path, None for what is missing; what each is good for; how to
     install it."""
-    rows = [{"name": n, "version": _version(n), "for": use, "install": how} for n, use, how in PACKAGES]
+    rows = [
+        {"name": n, "version": _version(n), "for": use, "install": how} for n, use, how in PACKAGES
+    ]
     tools: tuple[tuple[str, Callable[[], str | None], str, str], ...] = (
         ("NVRTC", _nvrtc, "compiles kernels for GPUs", "pip install nvidia-cuda-nvrtc==13.0.*"),
         ("nvcc", _nvcc, "the same, slower", "the CUDA toolkit"),

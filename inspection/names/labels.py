@@ -133,11 +133,15 @@ LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.SKEW: lambda n: f"windows of {n.shape[n.arg[1]]}",
     Op.UNSKEW: lambda n: f"sum windows of {n.shape[n.arg[1]]}",
     Op.GATHER: lambda n: f"take{_axes(n.arg, n.src[0].ndim + 1)}",
-    Op.SCATTER: lambda n: (f"scatter {n.arg[2] if n.arg[2:] else 'add'}{_axes(n.arg[0], len(n.arg[1]) + 1)}"),
+    Op.SCATTER: lambda n: (
+        f"scatter {n.arg[2] if n.arg[2:] else 'add'}{_axes(n.arg[0], len(n.arg[1]) + 1)}"
+    ),
 }
 
 
 def owner_name(n: Node) -> str | None:
     """What the Tensor is called whose gradients are collected here."""
-    owner = n.arg.owner() if n.op is Op.INPUT and getattr(n.arg, "owner", None) is not None else None
+    owner = (
+        n.arg.owner() if n.op is Op.INPUT and getattr(n.arg, "owner", None) is not None else None
+    )
     return None if owner is None else owner.name  # type: ignore[no-any-return]

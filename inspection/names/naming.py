@@ -48,7 +48,9 @@ def program_name(structure: Structure) -> str:
 
 
 def function_at(file: str, line: int) -> str:
-    """The innermost function around a line, `LeNet.forward`; "" where there is none, or no source."""
+    """The innermost function around a line, `LeNet.forward`; "" where there is none, or no
+    source.
+    """
     around = [span for span in _functions(file) if span[0] <= line <= span[1]]
     return max(around)[2] if around else ""
 
@@ -122,12 +124,18 @@ class Names:
             return []
         modules = modules_of(new)
         names = variables(new) | names_of(modules, alive("optim.optimizer", "Optimizer"))
-        self._names |= {id(t): (weakref.ref(t), names.get(id(t)) or getattr(t, "name", None)) for t in new}
+        self._names |= {
+            id(t): (weakref.ref(t), names.get(id(t)) or getattr(t, "name", None)) for t in new
+        }
         return modules
 
     def of_inputs(self, tensors: Sequence[Any]) -> dict[int, str]:
         """The names of those that have one, by their place."""
-        known = {i: self._names[id(t)][1] for i, t in enumerate(tensors) if t is not None and self._knows(t)}
+        known = {
+            i: self._names[id(t)][1]
+            for i, t in enumerate(tensors)
+            if t is not None and self._knows(t)
+        }
         return {i: name for i, name in known.items() if name}
 
     def _knows(self, t: Any) -> bool:
@@ -157,7 +165,8 @@ def alive(module: str, name: str) -> list[Any]:
 
 
 def subclasses(kind: type | None) -> set[type]:
-    """A class and all that are made of it: to look a type up is fast, where there are a million objects."""
+    """A class and all that are made of it: to look a type up is fast, where there are a million
+    objects."""
     kinds: set[type[Any]] = set()
     new: list[type[Any]] = [] if kind is None else [kind]
     while new:

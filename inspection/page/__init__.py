@@ -1,4 +1,6 @@
-"""One HTML file that shows programs. In: a document of plain values. Out: a page that needs no network."""
+"""One HTML file that shows programs. In: a document of plain values. Out: a page that needs no
+network.
+"""
 
 from .html import page
 

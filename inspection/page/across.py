@@ -23,26 +23,33 @@ def across(
     below: list[list[int]],
     gap: float,
 ) -> list[float]:
-    """The middle of each vertex: near those of its neighbours, in the order of its layer, a gap apart."""
+    """The middle of each vertex: near those of its neighbours, in the order of its layer, a gap
+    apart."""
     x = [0.0] * len(widths)
     offsets = [_offsets(row, widths, gap) for row in rows]
     for row, offset in zip(rows, offsets, strict=True):
         _settle(row, offset, [0.0] * len(row), [1.0] * len(row), x)
     both = [a + b for a, b in zip(above, below, strict=True)]
     for sweep, near in enumerate((above, below, above, below, both, both)):
-        pulls = [[PULL[(widths[v] == 0) + (widths[w] == 0)] for w in around] for v, around in enumerate(near)]
+        pulls = [
+            [PULL[(widths[v] == 0) + (widths[w] == 0)] for w in around]
+            for v, around in enumerate(near)
+        ]
         sums = [sum(each) or NO_PULL for each in pulls]
         for at in range(len(rows))[:: -1 if sweep % 2 else 1]:
             row = rows[at]
             middle = sum(x[v] for v in row) / len(row)
             pulled = (sum([p * x[w] for p, w in zip(pulls[v], near[v], strict=True)]) for v in row)
-            wishes = [to / sums[v] if near[v] else middle for v, to in zip(row, pulled, strict=True)]
+            wishes = [
+                to / sums[v] if near[v] else middle for v, to in zip(row, pulled, strict=True)
+            ]
             _settle(row, offsets[at], wishes, [sums[v] for v in row], x)
     return x
 
 
 def _offsets(row: list[int], widths: Sequence[float], gap: float) -> list[float]:
-    """How far each vertex of a row is from the first where there is no more than a gap between them."""
+    """How far each vertex of a row is from the first where there is no more than a gap between
+    them."""
     out = [0.0]
     for v, w in pairwise(row):
         between = widths[v] + widths[w]

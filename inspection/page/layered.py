@@ -61,9 +61,13 @@ def layered(sizes: Sequence[Size], edges: Sequence[Edge], gap: Size) -> Layered:
     corners = []
     for v, (width, height) in enumerate(sizes):
         top, bottom = spans[layer[v]]
-        corners.append((x[v] - width / 2 - left, top + (bottom - top - height) * (0.5 if above[v] else 1.0)))
+        corners.append(
+            (x[v] - width / 2 - left, top + (bottom - top - height) * (0.5 if above[v] else 1.0))
+        )
     moved = [[(px - left, py) for px, py in line] for line in lines]
-    bends = [line if e == f else line[::-1] for e, f, line in zip(edges, forward, moved, strict=True)]
+    bends = [
+        line if e == f else line[::-1] for e, f, line in zip(edges, forward, moved, strict=True)
+    ]
     return Layered(right - left, spans[-1][1], corners, bends)
 
 
@@ -145,8 +149,11 @@ def _spread(layer: list[int], below: list[list[int]]) -> None:
         at += 1
 
 
-def ordered(layer: Sequence[int], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
-    """The layers, each in an order that puts vertices near the middle of their neighbours (barycentres)."""
+def ordered(
+    layer: Sequence[int], above: list[list[int]], below: list[list[int]]
+) -> list[list[int]]:
+    """The layers, each in an order that puts vertices near the middle of their neighbours
+    (barycentres)."""
     rows: list[list[int]] = [[] for _ in range(max(layer) + 1)]
     place = [0.0] * len(layer)
     for v in _in_depth(layer, above, below):
@@ -155,7 +162,10 @@ def ordered(layer: Sequence[int], above: list[list[int]], below: list[list[int]]
     for sweep in range(SWEEPS):
         near = below if sweep % 2 else above
         for row in reversed(rows) if sweep % 2 else rows:
-            wish = {v: sum(place[w] for w in near[v]) / len(near[v]) if near[v] else place[v] for v in row}
+            wish = {
+                v: sum(place[w] for w in near[v]) / len(near[v]) if near[v] else place[v]
+                for v in row
+            }
             row.sort(key=wish.__getitem__)
             for i, v in enumerate(row):
                 place[v] = i * 1000 / len(row)  # layers of unlike length meet on one scale

@@ -62,7 +62,9 @@ def beside(
     """By the number of an edge that has no way between boxes: where its lane is, left or right of
     all, as its box is nearer."""
     ends_of = enumerate(zip(edges, chains, strict=True))
-    long = [(i, a, layer[b]) for i, ((a, b), chain) in ends_of if not chain and layer[b] - layer[a] > 1]
+    long = [
+        (i, a, layer[b]) for i, ((a, b), chain) in ends_of if not chain and layer[b] - layer[a] > 1
+    ]
     ends: dict[int, int] = {}
     for _, a, end in long:
         ends[a] = max(end, ends.get(a, end))

@@ -32,7 +32,8 @@ def trace(
     threads: int,
     passes: Iterable[tuple[str, float]],
 ) -> dict[str, Any]:
-    """The JSON object. `other`: what holds for all of it; `kernels`: names, and what is `about` them."""
+    """The JSON object. `other`: what holds for all of it; `kernels`: names, and what is `about`
+    them."""
     names = [name for name, _ in kernels]
     events = [
         *_names(other["device"], threads),
@@ -56,7 +57,9 @@ def _named(what: str, process: int, row: int, name: str) -> Event:
     return {"name": what, "ph": "M", "pid": process, "tid": row, "args": {"name": name}}
 
 
-def _event(name: str, kind: str, process: int, row: int, begin: float, seconds: float, args: Event) -> Event:
+def _event(
+    name: str, kind: str, process: int, row: int, begin: float, seconds: float, args: Event
+) -> Event:
     times = {"ts": begin * 1e6, "dur": max(0.0, seconds) * 1e6}
     return {"name": name, "cat": kind, "ph": "X", **times, "pid": process, "tid": row, "args": args}
 
@@ -91,7 +94,8 @@ def about(k: KernelReport, rates: Rates) -> Event:
 def _threads(
     names: Sequence[str], spans: Sequence[Span], chunks: Sequence[Chunk], threads: int
 ) -> Iterator[Event]:
-    """The work of each thread: its chunks of shared phases; the first one runs all other phases alone."""
+    """The work of each thread: its chunks of shared phases; the first one runs all other phases
+    alone."""
     shared = {c.phase for c in chunks}
     for c in chunks:
         name, seconds = names[spans[c.phase].kernel], c.end - c.begin

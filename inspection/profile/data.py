@@ -141,7 +141,12 @@ COLUMNS = (
     Column("lines", folds=True, style="cyan", toned=True),
 )
 PASSES = 4  # those that took longest are named
-WORDS = {"memory": "{:.0%} of bandwidth", "compute": "{:.0%} of flops", "launch": "launch", None: ""}
+WORDS = {
+    "memory": "{:.0%} of bandwidth",
+    "compute": "{:.0%} of flops",
+    "launch": "launch",
+    None: "",
+}
 
 
 def kernel_table(p: Profile) -> Table:
@@ -177,7 +182,12 @@ def heading(p: Profile) -> list[str]:
     took = f"{plural(len(p.kernels), 'kernel')} took {duration(p.measured)}{share}"
     total = f"{duration(p.seconds)} a run, of {p.runs} warm ones; {took}"
     cold = f"{duration(p.cold)} the first run, with empty caches"
-    return [f"{p.report.device}: {m.name}, {plural(m.threads, 'thread')}, {peaks}", total, cold, *doubts(p)]
+    return [
+        f"{p.report.device}: {m.name}, {plural(m.threads, 'thread')}, {peaks}",
+        total,
+        cold,
+        *doubts(p),
+    ]
 
 
 def doubts(p: Profile) -> list[str]:

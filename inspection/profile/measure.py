@@ -129,7 +129,9 @@ def flush() -> None:
 
 def _profile(s: Session, rounds: Rounds) -> Profile:
     compiled, timings = s.compiled, s.timings
-    warm, cold = (timings.by_call(compiled.program, seconds) for seconds in (rounds.phases, timings.first))
+    warm, cold = (
+        timings.by_call(compiled.program, seconds) for seconds in (rounds.phases, timings.first)
+    )
     explained = report(compiled, names=input_names(s.work.structure))
     timed_report, figures = judged(timed(explained, warm), rounds.seconds)
     spans, chunks = _spans(compiled, rounds.fastest, timings.skips_empty), tuple(rounds.chunks)
@@ -161,7 +163,9 @@ def _spans(c: Compiled, seconds: Sequence[float], skips_empty: bool) -> tuple[Sp
         if not skips_empty or chunk_count(call, phase)
     ]
     ends = [*accumulate(seconds)]
-    return tuple(Span(k, end - took, end) for k, took, end in zip(calls, seconds, ends, strict=True))
+    return tuple(
+        Span(k, end - took, end) for k, took, end in zip(calls, seconds, ends, strict=True)
+    )
 
 
 def _busy(spans: Sequence[Span], chunks: Sequence[Chunk], threads: int) -> tuple[float, ...]:

@@ -30,7 +30,9 @@ def profile(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any)
     """
     from .measure import measure
 
-    if repeat is not None and (not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1):
+    if repeat is not None and (
+        not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1
+    ):
         raise errors.ArgumentError(
             f"profile: repeat must be a number of runs, 1 or more, not {brief(repeat)}"
         )

@@ -78,14 +78,21 @@ class Session:
             self._copy(self.outputs[o], self.work.inputs[i])
 
     def _copy(self, target: Storage, source: int) -> None:
-        copy(self.device, target.address, self.device, source, prod(target.shape) * target.dtype.itemsize)
+        copy(
+            self.device,
+            target.address,
+            self.device,
+            source,
+            prod(target.shape) * target.dtype.itemsize,
+        )
 
     def first(self) -> None:
         """A timed run. Raises CheckFailed."""
         self.compiled.executable.run(self.inputs, [o.address for o in self.outputs])
 
     def plain(self, count: int, skip: int = 0) -> float:
-        """Seconds of one of so many runs in a row, without instruments, after some that are left out."""
+        """Seconds of one of so many runs in a row, without instruments, after some that are left
+        out."""
         raise NotImplementedError
 
     def timed(self, count: int, skip: int = 0) -> None:
@@ -108,7 +115,9 @@ class HostSession(Session):
         timed = self.compiled.executable
         assert isinstance(timed, Executable)
         arena = Buffer.allocate(timed.arena_bytes)
-        table, args, frame = timed.bound(self.inputs, [o.address for o in self.outputs], arena.address)
+        table, args, frame = timed.bound(
+            self.inputs, [o.address for o in self.outputs], arena.address
+        )
         return table, args, (arena, frame)
 
     def plain(self, count: int, skip: int = 0) -> float:

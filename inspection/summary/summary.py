@@ -1,4 +1,6 @@
-"""`wf.summary`. In: a Module, and example inputs. Out: its tree of layers with shapes and counts."""
+"""`wf.summary`. In: a Module, and example inputs. Out: its tree of layers with shapes and
+counts.
+"""
 
 from __future__ import annotations
 
@@ -111,10 +113,15 @@ class Calls:
 
     def __call__(self, module: Module, result: object) -> None:
         text, calls = self.of(module)
-        self._first[id(module)] = (weakref.ref(module), text if calls else shapes(result), calls + 1)
+        self._first[id(module)] = (
+            weakref.ref(module),
+            text if calls else shapes(result),
+            calls + 1,
+        )
 
     def of(self, module: Module) -> tuple[str, int]:
-        """(text of the shapes that a Module returned in its first call, how often it was called)."""
+        """(text of the shapes that a Module returned in its first call, how often it was
+        called)."""
         ref, text, calls = self._first.get(id(module), (None, "", 0))
         return (text, calls) if ref is not None and ref() is module else ("", 0)
 

@@ -1,4 +1,6 @@
-"""A Summary: a tree of layers. In: what Modules hold and return. Out: a table of text, HTML, a dict."""
+"""A Summary: a tree of layers. In: what Modules hold and return. Out: a table of text, HTML, a
+dict.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """The tree and the totals in dicts, lists, texts and numbers."""
-        totals = {name: getattr(self, name) for name in ("parameters", "trainable", "buffers", "bytes")}
+        totals = {
+            name: getattr(self, name) for name in ("parameters", "trainable", "buffers", "bytes")
+        }
         return {**self.tree.to_dict(), "totals": totals}
 
 
@@ -122,7 +126,8 @@ def _table(summary: Summary, m: Marks) -> Table:
 
 
 class _Lines:
-    """The lines of a tree: text before a row, and before the rows below it, by whether it is the last."""
+    """The lines of a tree: text before a row, and before the rows below it, by whether it is the
+    last."""
 
     def __init__(self, m: Marks) -> None:
         tee, corner = m.corner("up", "down", "right"), m.corner("up", "right")

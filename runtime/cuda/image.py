@@ -55,7 +55,9 @@ class CudaImage:
 
         A check that comes later protects no memory.
         """
-        return next((k for k, launch in enumerate(self.launches) if not launch.is_check), len(self.launches))
+        return next(
+            (k for k, launch in enumerate(self.launches) if not launch.is_check), len(self.launches)
+        )
 
 
 def image_of(
@@ -75,7 +77,9 @@ def image_of(
     ]
     sizes = len(program.inputs), len(program.outputs), program.arena_bytes
     results = tuple(value.nbytes for value in program.outputs)
-    return CudaImage(*sizes, tuple(launches), dict(host or {}), program.donations, program.checks, results)
+    return CudaImage(
+        *sizes, tuple(launches), dict(host or {}), program.donations, program.checks, results
+    )
 
 
 def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> list[Launch]:
@@ -83,7 +87,9 @@ def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> l
     buffers = tuple((ref.space, ref.number) for ref in call.refs)
     grids = [chunk_count(call, phase) for phase in loops.phases]
     return [
-        Launch(symbol, i, grid, loops.threads[i], shared(loops, i), buffers, call.params, call.is_check)
+        Launch(
+            symbol, i, grid, loops.threads[i], shared(loops, i), buffers, call.params, call.is_check
+        )
         for i, grid in enumerate(grids)
         if grid
     ]
