@@ -98,6 +98,7 @@ def test_no_obstacle_is_seen_by_the_user(tmp_path: Path, obstacle: str) -> None:
     if obstacle == "below a file":
         folder.parent.rmdir()
     environment = os.environ | {"WEFT_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # which a full disk would cut, for all processes after this one
     command = [sys.executable, "-c", USER.format(meanwhile=meanwhile)]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, preexec_fn=lambda: before(folder), check=False
