@@ -16,6 +16,10 @@ if "WEFT_TESTS_CACHE" not in os.environ:
     os.environ["WEFT_TESTS_CACHE"] = tempfile.mkdtemp(prefix="weft-tests-")
     atexit.register(shutil.rmtree, os.environ["WEFT_TESTS_CACHE"], ignore_errors=True)
 os.environ["WEFT_CACHE_DIR"] = os.environ["WEFT_TESTS_CACHE"]
+# Where no bytecode may stand beside the text, the processes of a run keep theirs together, lest each compiles all of it again.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="weft-tests-")
+    atexit.register(shutil.rmtree, os.environ["PYTHONPYCACHEPREFIX"], ignore_errors=True)
 
 import effort
 from weft.ir.graph import graph

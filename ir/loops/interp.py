@@ -6,20 +6,22 @@ statement is computed whether its mask holds or not: a LOAD that may lie outside
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..graph import dtype as dt
 from ..graph.graph import Node
-from ..graph.index import Div, Gathered, Index, Mask, Mod, Var
+from ..graph.index import Index, Mask, Var
 from ..graph.op import Op
 from ..ops.table import VALUES
+from .interp_code import Code
 from .loop import Alloc, Buf, Check, Commit, Copy, Extent, For, If, Loops, Matrix, Multiply, Prefetch, Reduce, Stmt, Store, Wait
 from .tensor_core_layout import places
-from .walk import postorder
 
 Array = np.ndarray[Any, Any]
 Failure = tuple[int, int, int]  # site, position, index value
@@ -31,6 +33,7 @@ def run(loops: Loops, buffers: Sequence[Array], params: Mapping[str, int] | Sequ
     machine = _Machine(dict(zip(loops.buffers, buffers, strict=True)), named)
     with np.errstate(all="ignore"):
         machine.body(list(loops.phases))
+    machine.made.clear()  # it holds the machine, which holds the arrays
     return sorted(set(machine.failures))
 
 
@@ -40,39 +43,76 @@ class _Machine:
         self.vars: dict[Var, int] = {}
         self.failures: list[Failure] = []
         self.copies: list[list[Callable[[], None]]] = [[]]  # on their way, by group; the last one is still open
+        self.made: dict[int, Any] = {}  # functions, by the identity of what the Loops hold
+
+    def code(self) -> Code:
+        return Code(self.memory, self.vars, _meaning)
 
     # ------------------------------------------------------------ statements
 
     def body(self, body: list[Stmt]) -> None:
-        for s in body:
-            match s:
-                case For():
-                    self.loop(s)
-                case If(cond, inside):
-                    if self.holds(cond):
-                        self.body(inside)
-                case Alloc(buf, init):
-                    self.memory[buf] = np.full(buf.size, 0 if init is None else init, buf.dtype.numpy)
-                case Store(buf, index, node, mask):
-                    value = self.value(node)
-                    if self.holds(mask):
-                        self.memory[buf][self.place(buf, index)] = value
-                case Reduce():
-                    self.reduce(s)
-                case Check():
-                    self.check(s)
-                case Prefetch():
-                    pass
-                case Copy():
-                    self.copy(s)
-                case Commit():
-                    self.copies.append([])
-                case Wait(groups):
-                    self.wait(groups)
-                case Multiply(acc, rows, lanes, (m, n, k), part):
-                    of_row, of_lane = places((m, n), part)
-                    total = self.tile(rows, m, k) @ self.tile(lanes, n, k).T
-                    self.memory[acc] += total[of_row, of_lane].astype(np.float32)
+        if (steps := self.made.get(id(body))) is None:
+            steps = self.made[id(body)] = [self.step(s) for s in body]
+        for step in steps:
+            step()
+
+    def step(self, s: Stmt) -> Callable[[], Any]:
+        """What runs a statement."""
+        match s:
+            case For():
+                return partial(self.loop, s)
+            case If():
+                return partial(self.branch, s)
+            case Alloc():
+                return partial(self.alloc, s)
+            case Store():
+                return self.store(s)
+            case Reduce():
+                return self.reduce(s)
+            case Check():
+                return partial(self.check, s)
+            case Prefetch():
+                return int  # does nothing
+            case Copy():
+                return partial(self.copy, s)
+            case Commit():
+                return lambda: self.copies.append([])
+            case Wait(groups):
+                return partial(self.wait, groups)
+            case Multiply():
+                return partial(self.multiply, s)
+        raise AssertionError(s)
+
+    def branch(self, s: If) -> None:
+        if self.holds(s.cond):
+            self.body(s.body)
+
+    def alloc(self, s: Alloc) -> None:
+        self.memory[s.buf] = np.full(s.buf.size, 0 if s.init is None else s.init, s.buf.dtype.numpy)
+
+    def store(self, s: Store) -> Callable[[], None]:
+        code = self.code()
+        value = code.value(s.value)
+        code.where(s.mask)
+        code.at(s.index)
+        code.element(s.buf, s.index)
+        code.line(f"array[at] = {value}")
+        return code.function()
+
+    def reduce(self, s: Reduce) -> Callable[[], None]:
+        code = self.code()
+        value = code.value(s.value)
+        code.where(s.mask)
+        code.at(s.index)
+        code.element(s.buf, s.index)
+        code.line(f"array[at] = {code.name(_REDUCTIONS[s.op])}(array[at], {value})")
+        return code.function()
+
+    def multiply(self, s: Multiply) -> None:
+        m, n, k = s.shape
+        of_row, of_lane = places((m, n), s.part)
+        total = self.tile(s.rows, m, k) @ self.tile(s.lanes, n, k).T
+        self.memory[s.acc] += total[of_row, of_lane].astype(np.float32)
 
     def loop(self, s: For) -> None:
         for i in range(self.extent(s.extent)):
@@ -82,12 +122,6 @@ class _Machine:
 
     def extent(self, e: Extent) -> int:
         return e if isinstance(e, int) else self.params[e.name]
-
-    def reduce(self, s: Reduce) -> None:
-        value = self.value(s.value)
-        if self.holds(s.mask):
-            array, i = self.memory[s.buf], self.place(s.buf, s.index)
-            array[i] = _REDUCTIONS[s.op](array.dtype.type(array[i]), value)
 
     def check(self, s: Check) -> None:
         value = int(self.value(s.index))
@@ -123,7 +157,12 @@ class _Machine:
     # ------------------------------------------------------------ expressions
 
     def holds(self, mask: Mask) -> bool:
-        return all(r.lo <= self.at(r.index) < r.hi for r in mask)
+        if (known := self.made.get(id(mask))) is None:
+            code = self.code()
+            code.where(mask)
+            code.line("return True")
+            known = self.made[id(mask)] = code.function()
+        return bool(known())
 
     def place(self, buf: Buf, index: Index) -> int:
         """An element's position; machine code would read or write foreign memory where this raises."""
@@ -133,41 +172,24 @@ class _Machine:
         return at
 
     def at(self, index: Index) -> int:
-        return index.const + sum(c * self.term(t) for t, c in index.terms)
-
-    def term(self, t: object) -> int:
-        match t:
-            case Var():
-                return self.vars[t]
-            case Div(index, by):
-                return self.at(index) // by
-            case Mod(index, by):
-                return self.at(index) % by
-            case Gathered(n, extent):
-                value = int(self.value(n))
-                return value if 0 <= value < extent else 0  # a Check reports it
-        raise AssertionError(t)
+        if (known := self.made.get(id(index))) is None:
+            code = self.code()
+            code.line(f"return {code.at(index)}")
+            known = self.made[id(index)] = code.function()
+        return int(known())
 
     def value(self, root: Node) -> Any:
         """The scalar a Node stands for now."""
-        known: dict[Node, Any] = {}
-        for n in postorder([root]):
-            known[n] = self.one(n, [known[s] for s in n.src])
-        return known[root]
+        if (known := self.made.get(id(root))) is None:
+            code = self.code()
+            code.line(f"return {code.value(root)}")
+            known = self.made[id(root)] = code.function()
+        return known()
 
-    def one(self, n: Node, src: list[Any]) -> Any:
-        scalar = n.dtype.numpy.type
-        match n.op:
-            case Op.CONST:
-                return scalar(n.arg)
-            case Op.VAR:
-                return np.int64(self.at(n.arg))
-            case Op.LOAD:
-                buf, index, mask = n.arg
-                return self.memory[buf][self.place(buf, index)] if self.holds(mask) else scalar(0)
-            case op if op in OPS:
-                return scalar(OPS[op](*src))
-        return scalar(np.asarray(VALUES[n.op](n, *map(np.asarray, src)))[()])
+
+def _meaning(n: Node) -> Callable[..., Any]:
+    """What an operation does with scalars."""
+    return OPS[n.op] if n.op in OPS else lambda *src: np.asarray(VALUES[n.op](n, *map(np.asarray, src)))[()]
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
@@ -196,11 +218,11 @@ _REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {"add": _add, "mul": _multip
 
 # Those that loops alone have, and those that need no more of NumPy than its function: they are most.
 OPS: dict[Op, Callable[..., Any]] = {
-    Op.ADD: np.add,
-    Op.SUB: np.subtract,
-    Op.MUL: np.multiply,
-    Op.LT: np.less,
-    Op.EQ: np.equal,
+    Op.ADD: operator.add,
+    Op.SUB: operator.sub,
+    Op.MUL: operator.mul,
+    Op.LT: operator.lt,
+    Op.EQ: operator.eq,
     Op.AND: np.bitwise_and,
     Op.OR: np.bitwise_or,
     Op.XOR: np.bitwise_xor,

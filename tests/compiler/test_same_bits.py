@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from weft import options
 
 Array = np.ndarray[Any, Any]
@@ -94,7 +95,7 @@ def check(seed: int) -> None:
         assert found.numpy().tobytes() == wanted.tobytes(), f"seed {seed}, {shape} {dtype}: other bits {how}; kept {sorted(kept)}"
 
 
-@pytest.mark.parametrize("first", range(0, 12, 4))
+@pytest.mark.parametrize("first", [0, *rarely(4, 8)])
 def test_what_is_read_changes_no_bit(first: int) -> None:
     for seed in range(first, first + 4):
         check(seed)

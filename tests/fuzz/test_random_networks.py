@@ -7,6 +7,6 @@ from effort import rarely
 from fuzz_networks import compare
 
 
-@pytest.mark.parametrize("seed", [0, 1, *rarely(*range(2, 8))])
+@pytest.mark.parametrize("seed", [0, *rarely(*range(1, 8))])
 def test_random_networks_train_alike(seed: int) -> None:
     compare(seed)

@@ -29,10 +29,10 @@ def normal(*shape: int) -> np.ndarray:
     [
         ((262144, 8), (0,)),  # narrow rows: several side by side fill vectors
         ((209715, 3), (0,)),
-        ((4096, 640), (0,)),
+        pytest.param((4096, 640), (0,), marks=pytest.mark.slow),
         ((32768, 64), (0,)),
         ((16, 42, 64, 3), (0, 1, 3)),  # few places around channels
-        ((16, 128, 64, 16), (0, 1, 3)),
+        pytest.param((16, 128, 64, 16), (0, 1, 3), marks=pytest.mark.slow),
         ((724, 724), (0, 1)),  # no divisor near the number of parts wanted
         ((65537,), (0,)),  # no divisor at all
         ((65537, 2), (0, 1)),

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 import weft as wf
 from weft import options
+from weft.codegen.llvm import build  # noqa: F401  what each worker would import
+from weft.compiler.backends import cpu  # noqa: F401
 from weft.frontend.lazy import program_table
 from weft.runtime import cache, threads  # noqa: F401
 from weft.runtime.code import known
@@ -131,7 +133,7 @@ class Hammer:
         self.counters = mmap.mmap(-1, COUNTERS.size * (WORKERS + 1))
         self.workers: dict[int, int] = {}  # by process: its place
         self.events: Counter[str] = Counter()
-        self.largest = 0
+        self.largest = self.checked = 0
 
     def start(self, place: int, graphs: int = LIFE) -> None:
         seed, process = self.rng.randrange(1 << 30), os.fork()
@@ -188,6 +190,14 @@ class Hammer:
         subprocess.run([sys.executable, "-m", "weft", "cache", "--clear"], env=environment, check=True, stdout=subprocess.DEVNULL)
         self.events["cleared"] += 1
 
+    def goes_on(self) -> bool:
+        """Whether a graph for each worker was checked since this was last so; else a busy machine would only start workers."""
+        checked = self.totals()[0]
+        if checked < self.checked + WORKERS:
+            return False
+        self.checked = checked
+        return True
+
     def run(self, seconds: float) -> None:
         """Everything at once; at the end no worker is left."""
         begin = time.monotonic()
@@ -200,7 +210,7 @@ class Hammer:
                 places = []
                 while (found := os.waitpid(-1, os.WNOHANG))[0]:
                     places.append(self.ended(*found))
-                if self.rng.random() < 0.15:
+                if self.rng.random() < 0.15 and self.goes_on():
                     places += self.kill(self.rng.sample(list(self.workers), min(2, len(self.workers))))
                 if self.rng.random() < 0.3:
                     self.damage()

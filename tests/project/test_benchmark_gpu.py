@@ -76,11 +76,12 @@ def test_on_a_device_times_are_between_its_events(scripts: None, monkeypatch: py
 
 
 @needs_compiler
-def test_a_network_learns_on_a_device_as_on_the_cpu_in_bfloat16(scripts: None) -> None:
+def test_a_network_learns_on_a_device_as_on_the_cpu_in_bfloat16(scripts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     import gpu_training
     from gpu_systems import Weft
 
     device()
+    monkeypatch.setattr(gpu_training, "STEPS", 3)
     (prepared,) = (t.prepare() for t in gpu_training.trainings(True) if t.low)
     losses = []
     for where in ("cpu", "cuda"):

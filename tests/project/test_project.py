@@ -70,10 +70,16 @@ def room_of(parts: tuple[str, ...]) -> str | None:
     return next((room for n in (2, 1) if (room := "/".join(parts[:n])) in LINES), None)
 
 
+@cache
+def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """Of any function, too."""
+    return [n for n in ast.walk(tree(path)) if isinstance(n, ast.Import | ast.ImportFrom)]
+
+
 def imported(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
     """(line, folders and name) of every import of the package in a file."""
     here = path.relative_to(ROOT).parts[:-1]
-    for node in ast.walk(tree(path)):
+    for node in imports(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = (*here[: len(here) - (node.level - 1)], *filter(None, (node.module or "").split(".")))
             yield from ((node.lineno, (*base, alias.name)) for alias in node.names)
@@ -135,7 +141,7 @@ def test_values_come_from_machine_code_alone(monkeypatch: pytest.MonkeyPatch) ->
 def test_inside_the_package_imports_are_relative() -> None:
     absolute = []
     for path in package_files():
-        for node in ast.walk(tree(path)):
+        for node in imports(path):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             absolute += [f"{path.relative_to(ROOT)}:{node.lineno}" for name in names if name.split(".")[0] == "weft"]
@@ -146,6 +152,7 @@ def test_only_options_reads_the_environment() -> None:
     readers = {
         str(path.relative_to(ROOT))
         for path in package_files()
+        if re.search("environ|getenv", path.read_text())
         for node in ast.walk(tree(path))
         if (isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"))
         or (isinstance(node, ast.alias) and node.name in ("environ", "getenv"))
@@ -188,7 +195,7 @@ def test_import_is_quick(tmp_path: Path) -> None:
     # Processor time, so that a busy machine does not count; importing waits for nothing else.
     code = "import time; t = time.process_time(); import weft; print(time.process_time() - t)"
     bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}  # as after any first import
-    assert min(float(run(code, **bytecode).stdout) for _ in range(5)) < 0.3
+    assert any(float(run(code, **bytecode).stdout) < 0.3 for _ in range(5))
 
 
 def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
@@ -231,5 +238,6 @@ def test_readme_commands_are_single_lines_that_ci_runs() -> None:
 
 @pytest.mark.parametrize("folder", ["examples", "tests", "benchmarks"])
 def test_scripts_import_the_package_by_name(folder: str) -> None:
-    imports = ((p, n) for p in (ROOT / folder).rglob("*.py") for n in ast.walk(tree(p)) if isinstance(n, ast.ImportFrom))
-    assert [f"{p}:{n.lineno}" for p, n in imports if n.level] == []
+    suspects = (p for p in (ROOT / folder).rglob("*.py") if re.search(r"\bfrom[\s\\]+\.", p.read_text()))
+    found = ((p, n) for p in suspects for n in imports(p) if isinstance(n, ast.ImportFrom))
+    assert [f"{p}:{n.lineno}" for p, n in found if n.level] == []

@@ -123,6 +123,7 @@ def test_buffer_freed_while_the_allocator_is_locked():
     assert memory.allocated_bytes == before - size_class(3_000_000)
 
 
+@pytest.mark.usefixtures("young_objects")
 def test_as_numpy_keeps_the_buffer_alive():
     buffer = Buffer.allocate(80)
     assert not buffer.exported

@@ -365,7 +365,7 @@ TRAINED = [  # batch of queries, of keys; queries, keys, head; kernels
     ((2, 4), (2, 4), 64, 64, 32, ["chain", "chain"]),
     ((2, 6), (2, 1), 70, 60, 16, ["chain", "chain"]),
     ((), (), 600, 600, 32, ["chain", "rows", "chain", "chain"]),
-    ((2,), (2,), 300, 5000, 16, ["chain", "rows", "chain", "chain"]),
+    pytest.param((2,), (2,), 300, 5000, 16, ["chain", "rows", "chain", "chain"], marks=pytest.mark.slow),
 ]
 
 

@@ -7,6 +7,7 @@ import zlib
 import graphs as g
 import numpy as np
 import pytest
+from effort import rarely
 from harness import check, check_close, compiled, execute, inputs_of, leaf, normal_inputs, schedules
 from optable import ROWS, Row, assert_matches, leaves, shown, values
 from weft.ir.gradient.gradient import grad, vjp
@@ -36,6 +37,7 @@ def test_row_equals_the_oracle(row: Row) -> None:
         assert_matches(got, np.asarray(want), row.ulp, row.magnitude)
 
 
+@pytest.mark.thinned(by=lambda row: [row.name.split("-")[0]])
 @pytest.mark.parametrize("row", [r for r in ROWS if r.differentiable and r.name.endswith("float32")], ids=lambda r: r.name)
 def test_gradient_of_row_equals_the_oracle(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
@@ -113,7 +115,7 @@ def test_what_only_empty_values_need_is_not_computed() -> None:
 def test_a_long_chain_compiles_without_recursion() -> None:
     x = leaf(33)
     y = x
-    for _ in range(1200):
+    for _ in range(700):
         y = g.add(g.scale(y, 0.5), x)
     check([y], normal_inputs([y]))
 
@@ -282,7 +284,7 @@ def test_convolution_and_both_gradients(how: tuple[int, int, int, str]) -> None:
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
-@pytest.mark.parametrize("how", [(1, 1, 1, "one"), (2, 1, 1, "one"), (1, 2, 2, "one"), (2, 0, 1, "each")], ids=str)
+@pytest.mark.parametrize("how", [*rarely((1, 1, 1, "one"), (2, 1, 1, "one")), (1, 2, 2, "one"), (2, 0, 1, "each")], ids=str)
 def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> None:
     y, x, w = convolution(*how, channels=3, size=7)
     loss = graph.reduce("add", node(Op.TANH, (g.mul(y, y),)), range(4))
@@ -298,7 +300,7 @@ def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> 
 
 @pytest.mark.parametrize(
     "shape",
-    [(1, 3, 32, 32, 8, 5), (2, 16, 14, 14, 32, 3), (4, 1, 28, 28, 6, 5), (1, 8, 5, 5, 4, 1), (2, 4, 64, 3, 4, 3)],
+    [*rarely((1, 3, 32, 32, 8, 5)), (2, 16, 14, 14, 32, 3), (4, 1, 28, 28, 6, 5), (1, 8, 5, 5, 4, 1), (2, 4, 64, 3, 4, 3)],
     ids=str,
 )
 def test_convolutions_of_networks(shape: tuple[int, ...]) -> None:

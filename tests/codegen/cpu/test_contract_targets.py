@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,19 +14,16 @@ from weft import options
 from weft.codegen.llvm.target import named, supported
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
-PATH = os.pathsep.join([str(Path(wf.__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
-FORCED = {"WEFT_MIN_CHUNKS": "3", "WEFT_SERIAL_THRESHOLD": "0"}
+FORCED = {"min_chunks": 3, "serial_threshold": 0}
 
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("forced", [{}, FORCED], ids=["free", "forced"])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", products.TOLERANCE)
-def test_products_are_right_on(target: str, forced: dict[str, str], dtype: str) -> None:
-    env = os.environ | {"WEFT_TARGET": target, "WEFT_CACHE_DIR": "none", "PYTHONPATH": PATH} | forced
-    command = [sys.executable, products.__file__, dtype]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
-    assert run.returncode == 0, run.stderr
+def test_products_are_right_on(target: str, forced: dict[str, int], dtype: str) -> None:
+    with options.override(target=target, cache_dir=None, **forced):
+        products.main(dtype)
 
 
 # ---------------------------------------------------------------- assembly

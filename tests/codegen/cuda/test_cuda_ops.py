@@ -40,7 +40,7 @@ def test_row_equals_the_oracle_in_any_order_of_threads(row: Row) -> None:
         env = dict(zip(arguments, values(row, rng, specials), strict=True))
         (got,), (want,) = execute(program, outputs, env), oracle(outputs, env)
         assert_matches(got, np.asarray(want), row.ulp, row.magnitude)
-        for order in list(ORDERS)[1:]:
+        for order in list(ORDERS)[1:] if not specials else ():  # a NaN would hide what depends on the order
             with in_order(order, seed=zlib.crc32(row.name.encode())):
                 assert_same_bits(execute(program, outputs, env), [got])
 
