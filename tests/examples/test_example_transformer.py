@@ -12,10 +12,11 @@ from weft import nn
 from weft.nn.data import Vocabulary
 
 SMALL = ["--context", "8", "--dim", "8", "--heads", "2", "--layers", "1", "--epochs", "1", "--length", "5", "--limit", "400"]
+SHORTEST = ("so many characters stand here " * 4)[:100]
 
 
-def small(characters: int = 12, context: int = 8) -> example.CharTransformer:
-    return example.CharTransformer(characters, context, dim=8, heads=2, layers=2)
+def small(characters: int = 12, context: int = 8, layers: int = 2) -> example.CharTransformer:
+    return example.CharTransformer(characters, context, dim=8, heads=2, layers=layers)
 
 
 def test_scores_of_a_place_depend_on_no_later_character() -> None:
@@ -29,7 +30,7 @@ def test_scores_of_a_place_depend_on_no_later_character() -> None:
 
 
 def test_scores_depend_on_the_place() -> None:
-    found = small().eval()(wf.zeros(1, 8, dtype="int64")).numpy()[0]
+    found = small(layers=1).eval()(wf.zeros(1, 8, dtype="int64")).numpy()[0]
     assert (np.abs(np.diff(found, axis=0)).max(axis=1) > 0).all()
 
 
@@ -42,7 +43,7 @@ def test_windows_cover_a_text_and_ask_for_the_next_character() -> None:
 
 
 def test_the_loss_of_a_character_is_the_same_in_any_batch() -> None:
-    model, data = small(), example.Windows(np.arange(57) % 12, 8)
+    model, data = small(layers=1), example.Windows(np.arange(57) % 12, 8)
     x, y = data.take_rows(np.arange(7))
     model.eval()
     expected = nn.functional.cross_entropy(model(wf.tensor(x)).reshape(56, 12), wf.tensor(y.ravel())).item()
@@ -83,7 +84,7 @@ def test_writing_compiles_one_program() -> None:
 
 def test_a_low_temperature_takes_the_likeliest_as_the_whole_model_does() -> None:
     wf.manual_seed(3)
-    model, words = small(characters=6, context=8), Vocabulary(list("abcd"))
+    model, words = small(characters=6, context=8, layers=1), Vocabulary(list("abcd"))
     numbers = words.encode(list("abcabbca"))
     for _ in range(10):
         seen = numbers[-8:]
@@ -118,8 +119,8 @@ def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_a_text_with_other_characters_is_refused(tmp_path: Path) -> None:
     texts = {name: tmp_path / name for name in ("lower", "upper")}
-    texts["lower"].write_text("so many characters stand here " * 20)
-    texts["upper"].write_text("SO MANY CHARACTERS STAND HERE " * 20)
+    texts["lower"].write_text(SHORTEST)
+    texts["upper"].write_text(SHORTEST.upper())
     example.main([*SMALL, "--text", str(texts["lower"]), "--checkpoint", str(tmp_path / "file")])
     with pytest.raises(SystemExit, match="trained on a text with other tokens"):
         example.main([*SMALL, "--text", str(texts["upper"]), "--resume", str(tmp_path / "file")])
@@ -162,8 +163,9 @@ def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureF
     assert "usage:" in capsys.readouterr().err
 
 
-def test_the_shortest_text_is_enough() -> None:
-    assert np.isfinite(example.main([*SMALL, "--limit", "100"]))
+def test_the_shortest_text_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(SHORTEST)
+    assert np.isfinite(example.main([*SMALL, "--text", str(tmp_path / "text")]))
 
 
 def test_the_curves_are_saved(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_training_goes_on_as_if_nothing_had_been() -> None:
         training = Training()
         training.x = wf.tensor(np.ones((32, 20), np.float32))
         losses.append([])
-        for number in range(4):
+        for number in range(2):
             if profiled:
                 wf.profile(training.step, training.x, training.labels, 1.0, repeat=2)
             losses[-1].append(training.step(training.x, training.labels, 1.0 + number).item())

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import weft as wf
@@ -126,23 +127,34 @@ def test_kernels_sum_to_the_step_that_python_sees(tmp_path: Path) -> None:
     assert step["kernel_seconds"] == pytest.approx(step["seconds"], rel=0.1)
 
 
-def test_the_page_says_what_was_run_and_stderr_where_it_is(tmp_path: Path) -> None:
-    where = script(tmp_path, "import sys, weft as wf\nprint(wf.arange(int(sys.argv[1])).exp().sum().item() > 0)\n")
-    done = weft(tmp_path, where, "-o", "page.html", "--", "20")
-    shown = document_in(tmp_path / "page.html")
-    assert done.stdout == "True\n" and "page.html shows 1 program" in done.stderr
+SHOWN = """
+import sys, weft as wf
+print(wf.arange(int(sys.argv[1])).exp().sum().item() > 0)
+for n in (3, 4): wf.arange(n).exp().tolist()
+sys.exit(5)
+"""
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """What came of a script of three programs of which one is to be shown, and its document."""
+    folder = tmp_path_factory.mktemp("ended")
+    done = weft(folder, script(folder, SHOWN), "-o", "page.html", "--programs", "1", "--", "20")
+    return done, document_in(folder / "page.html")
+
+
+def test_the_page_says_what_was_run_and_stderr_where_it_is(ended: tuple[Any, dict[str, Any]]) -> None:
+    done, shown = ended
+    assert done.stdout == "True\n" and "page.html shows 3 programs" in done.stderr
     assert (shown["title"], shown["command"]) == ("script.py", "python script.py 20")
 
 
-def test_programs_beyond_a_number_are_listed(tmp_path: Path) -> None:
-    where = script(tmp_path, "import weft as wf\nfor n in (3, 4, 5): wf.arange(n).exp().tolist()\n")
-    assert weft(tmp_path, where, "--programs", "1").returncode == 0
-    assert [p["detailed"] for p in document_in(tmp_path / "report.html")["programs"]] == [True, False, False]
+def test_programs_beyond_a_number_are_listed(ended: tuple[Any, dict[str, Any]]) -> None:
+    assert sorted(p["detailed"] for p in ended[1]["programs"]) == [False, False, True]
 
 
-def test_a_script_that_fails_is_reported_with_its_own_status(tmp_path: Path) -> None:
-    done = weft(tmp_path, script(tmp_path, "import weft as wf, sys\nwf.arange(3).exp().tolist()\nsys.exit(5)\n"))
-    assert done.returncode == 5 and len(document_in(tmp_path / "report.html")["programs"]) == 1
+def test_a_script_that_fails_is_reported_with_its_own_status(ended: tuple[Any, dict[str, Any]]) -> None:
+    assert ended[0].returncode == 5 and len(ended[1]["programs"]) == 3
 
 
 def test_a_script_without_programs_gives_no_report(tmp_path: Path) -> None:

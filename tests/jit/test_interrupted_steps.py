@@ -189,7 +189,7 @@ HOW = [
 
 @pytest.mark.thinned
 @LOSES_NONE
-@pytest.mark.parametrize("stride", [101, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [307, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
 def test_an_error_at_any_line_leaves_a_whole_step_or_none(how: tuple[Any, ...], error: type[BaseException], stride: int) -> None:
@@ -229,7 +229,7 @@ def interrupts(seconds: Callable[[], float]) -> Iterator[Callable[[], None]]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # callbacks of the collector, of others too
 @pytest.mark.skipif(not hasattr(signal, "setitimer") or os.name != "posix", reason="no timers on this system")
-@pytest.mark.parametrize("times", [50, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [20, pytest.param(2500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
 def test_timers_interrupt_steps_between_and_never_within(how: tuple[Any, ...], times: int) -> None:
     reference, training = Reference(*how), Training(*how)

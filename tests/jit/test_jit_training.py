@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from project_root import ROOT
 from stepping import states, stepper
 from weft.frontend.lazy.program_table import statistics
@@ -88,7 +89,7 @@ def run(wrapper, known):
         optimizer.step()
         return [p.grad for p in params], loss  # in the order in which the lazy step computes them
     f, losses, rng = wrapper(step), [], np.random.default_rng(0)
-    for _ in range(50):
+    for _ in range(20):
         x, y = wf.tensor(rng.standard_normal((6, 1, 28, 28)).astype("float32")), wf.tensor(rng.integers(0, 10, 6))
         kept = f(x, y)
         losses.append(kept[1].numpy().tobytes().hex())
@@ -99,22 +100,23 @@ lazy_losses, lazy_bits, _ = run(lambda f: f, None)
 keys = {{key for key, *_ in program_table._programs}}
 losses, bits, f = run(wf.jit, None)
 assert losses == lazy_losses and bits == lazy_bits, "jit and lazy differ"
-assert len(set(losses)) > 40, losses
+assert len(set(losses)) > 15, losses
 assert f.last.key in keys, "jit and lazy have other programs"
 print(*losses, bits, hashlib.sha256(repr(f.last.key).encode()).hexdigest())
 """
 
 
-def test_lenet_with_dropout_has_the_same_losses_and_program_lazy_and_jitted_on_1_2_and_4_threads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("numbers", ["14", *rarely("124")])
+def test_lenet_with_dropout_has_the_same_losses_and_program_lazy_and_jitted_on_any_threads(tmp_path: Path, numbers: str) -> None:
     code = LENET.format(examples=str(ROOT / "examples"))
     common = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "WEFT_CACHE_DIR": str(tmp_path)}
     outputs = []
-    for threads in ("1", "2", "4"):
+    for threads in numbers:
         environment = os.environ | common | {"WEFT_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout.split())
-    assert len(outputs[0]) == 52 and outputs[0] == outputs[1] == outputs[2]
+    assert len(outputs[0]) == 22 and all(found == outputs[0] for found in outputs)
 
 
 # ---------------------------------------------------------------- training and evaluation
@@ -384,17 +386,17 @@ def test_several_steps_of_an_optimizer_in_one_call(make: Callable[..., optim.Opt
         optimizer = make(model.parameters(), lr=0.05)
         step = stepper(model, optimizer)
 
-        def thrice(*batch: Any) -> Any:
-            for _ in range(3):
+        def twice(*batch: Any) -> Any:
+            for _ in range(2):
                 loss = step(*batch)
             return loss
 
-        repeated = wrapper(thrice)
+        repeated = wrapper(twice)
         for i in range(3):
             repeated(*data(i))
         return [p.tolist() for p in optimizer.params], optimizer.steps
 
     (jitted, counted), (lazy, steps) = run(wf.jit), run(lambda f: f)
-    assert counted == steps == [9] * len(steps)
+    assert counted == steps == [6] * len(steps)
     for got, want in zip(jitted, lazy, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)

@@ -420,7 +420,7 @@ import weft as wf
 from weft import nn
 
 os.fsync = lambda _: None
-path, first, last, jitted = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "jit"
+path, first, last, jitted, on_the_way = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "jit", sys.argv[5:]
 wf.manual_seed(1)
 net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 1))
 optimizer = nn.optim.Adam(net.parameters(), lr=0.01)
@@ -439,6 +439,8 @@ state = {"model": net, "optimizer": optimizer, "schedule": nn.optim.StepLR(optim
 if first:
     assert nn.load(path, **state) == {"epoch": first}
 for epoch in range(first, last):
+    if on_the_way and epoch == 2:
+        nn.save(*on_the_way, **state, epoch=2)
     for batch in loader:
         loss = step(*batch)
     state["schedule"].step()
@@ -449,13 +451,13 @@ nn.save(path, **state, epoch=last)
 
 @pytest.mark.parametrize("mode", ["lazy", *rarely("jit")])
 def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(tmp_path: Path, mode: str) -> None:
-    def train(name: str, first: int, last: int) -> bytes:
-        command = [sys.executable, "-c", TRAINING, str(tmp_path / name), str(first), str(last), mode]
+    def train(name: str, first: int, last: int, *on_the_way: str) -> bytes:
+        command = [sys.executable, "-c", TRAINING, str(tmp_path / name), str(first), str(last), mode, *on_the_way]
         subprocess.run(command, check=True, timeout=300)
         return (tmp_path / name).read_bytes()
 
-    straight = train("straight", 0, 4)
-    half = train("resumed", 0, 2)
+    straight = train("straight", 0, 4, str(tmp_path / "resumed"))
+    half = (tmp_path / "resumed").read_bytes()
     assert half != straight and train("resumed", 2, 4) == straight
     before = wf.get_rng_state()
     assert nn.load(tmp_path / "resumed")["epoch"] == 4 and wf.get_rng_state()["draws"] > 30

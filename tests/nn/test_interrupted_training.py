@@ -84,7 +84,8 @@ def test_a_scaled_step_is_made_once_or_not_at_all(wrapper: Callable[..., Any], e
 
 
 @ERRORS
-def test_each_call_of_a_scaler_is_whole(error: type[BaseException]) -> None:
+@POINTS
+def test_each_call_of_a_scaler_is_whole(error: type[BaseException], points: int) -> None:
     p = nn.Parameter([1.0, 2.0])
     optimizer = optim.SGD([p], lr=0.5)
     scaler = nn.GradScaler(init_scale=8.0, growth_interval=1)
@@ -115,7 +116,7 @@ def test_each_call_of_a_scaler_is_whole(error: type[BaseException]) -> None:
         call()
         after = state()
         prepare()
-        for at in places(call, 100):
+        for at in places(call, points):
             assert prepare() == before
             Stop(at, error).run(call)
             assert state() in (before, after), f"call {k}, line {at}"

@@ -212,6 +212,10 @@ def test_a_loop_that_is_traced_does_not_warn() -> None:
     assert not warned(tracing, COUNT)
 
 
-def test_the_true_limit_is_thousands_of_additions() -> None:
+def test_a_thousand_additions_do_not_warn() -> None:
     assert not warned(summed, 1000)
+
+
+@pytest.mark.slow
+def test_the_true_limit_is_thousands_of_additions() -> None:
     assert warned(summed, 2 * growth.LINKS)

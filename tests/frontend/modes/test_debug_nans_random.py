@@ -88,10 +88,10 @@ def case(seed: int, exact: bool) -> tuple[list[Node], Values]:
     return outputs, {n: b.env[n] for n in inputs_of(outputs)}
 
 
-@pytest.mark.parametrize("first", [0, *rarely(25)])
+@pytest.mark.parametrize("first", [0, *rarely(10, 20, 30, 40)])
 def test_the_mode_finds_something_where_there_is_something_and_it_is_the_first(first: int) -> None:
     hits = 0
-    for seed in range(first, first + 25):
+    for seed in range(first, first + 10):
         outputs, env = case(seed, exact=True)
         values = computed(outputs, env)
         expected = needed(outputs, values)
@@ -104,9 +104,9 @@ def test_the_mode_finds_something_where_there_is_something_and_it_is_the_first(f
     assert hits
 
 
-@pytest.mark.parametrize("first", [0, *rarely(20, 40)])
+@pytest.mark.parametrize("first", [0, *rarely(*range(8, 60, 8))])
 def test_the_same_among_sums_products_and_functions(first: int) -> None:
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 8):
         outputs, env = case(seed, exact=False)
         values = computed(outputs, env)
         expected = needed(outputs, values)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from stepping import states, stepper
 from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
@@ -412,12 +413,14 @@ EVERY: dict[str, Make] = {
 
 HALF = [("adam, decay", wf.float16), ("adamw, amsgrad", wf.bfloat16), ("rmsprop, centered, momentum", wf.float16)]
 CASES = [*((name, wf.float32) for name in EVERY), *HALF, ("nesterov, decay", wf.float64)]
+HIDDEN = [*((*case, 0) for case in CASES), ("adam", wf.float32, 70)]
+RARE = [pytest.param(*case, 70, marks=pytest.mark.slow) for case in CASES if case[0] != "adam"]
 
 
-@pytest.mark.thinned(by=lambda name, dtype: [name, dtype])
-@pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) -> None:
-    layers = wf.nn.Linear(108, 70), wf.nn.ReLU(), wf.nn.Linear(70, 10)
+@pytest.mark.thinned(by=lambda name, dtype, hidden: [name, dtype, hidden])
+@pytest.mark.parametrize(("name", "dtype", "hidden"), [*HIDDEN, *RARE])
+def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType, hidden: int) -> None:
+    layers = [wf.nn.Linear(108, hidden), wf.nn.ReLU(), wf.nn.Linear(hidden, 10)] if hidden else [wf.nn.Linear(108, 10)]
     model = wf.nn.Sequential(wf.nn.Conv2d(1, 3, 3), wf.nn.ReLU(), wf.nn.Flatten(), *layers).to(dtype)
     optimizer = EVERY[name](list(model.parameters()))
     step = wf.jit(stepper(model, optimizer))
@@ -433,14 +436,15 @@ def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) 
     assert len(step.last.makers) == len(everything) + 1, "the loss alone gets new memory"
 
 
-def deep() -> wf.nn.Sequential:
-    """30 layers, 60 parameters."""
+def deep(layers: int) -> wf.nn.Sequential:
+    """Each with two parameters."""
     wf.manual_seed(0)
-    return wf.nn.Sequential(*(m for _ in range(30) for m in (wf.nn.Linear(8, 8), wf.nn.Tanh())))
+    return wf.nn.Sequential(*(m for _ in range(layers) for m in (wf.nn.Linear(8, 8), wf.nn.Tanh())))
 
 
-def test_a_step_of_60_parameters_is_one_run_and_adds_at_most_a_kernel_to_the_gradients() -> None:
-    model, batch = deep(), (wf.randn(4, 8).realize(), wf.tensor([0, 3, 5, 7]))
+@pytest.mark.parametrize("layers", [8, *rarely(30)])
+def test_a_step_of_many_parameters_is_one_run_and_adds_at_most_a_kernel_to_the_gradients(layers: int) -> None:
+    model, batch = deep(layers), (wf.randn(4, 8).realize(), wf.tensor([0, 3, 5, 7]))
     optimizer = optim.AdamW(
         [{"params": [p], "lr": 0.01 * i, "weight_decay": 0.1} for i, p in enumerate(model.parameters(), 1)], maximize=True
     )
@@ -448,7 +452,7 @@ def test_a_step_of_60_parameters_is_one_run_and_adds_at_most_a_kernel_to_the_gra
     step(*batch)
     runs, built = statistics["runs"], statistics["built"]
     step(*batch)
-    assert len(optimizer.params) == 60 and statistics["runs"] - runs == 1 and statistics["built"] == built
+    assert len(optimizer.params) == 2 * layers and statistics["runs"] - runs == 1 and statistics["built"] == built
 
     def gradients(x: wf.Tensor, y: wf.Tensor) -> list[wf.Tensor]:
         model.zero_grad()
