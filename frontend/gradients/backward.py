@@ -11,6 +11,7 @@ from ...ir.graph.graph import Node, full
 from ..lazy import state
 from ..lazy.any_tensor import AnyTensor, Hook
 from ..lazy.history import reached, stale_owner
+from ..operands.likes import ArrayLike
 from ..tensor import creation
 from ..tensor.tensor import Tensor, wrap
 from ..tensor.tracked import Tracked
@@ -63,7 +64,7 @@ def _require_fresh(leaf: Node) -> None:
         )
 
 
-def _seed(name: str, loss: Tracked, gradient: object) -> Node:
+def _seed(name: str, loss: Tracked, gradient: ArrayLike | None) -> Node:
     if gradient is None:
         if loss.size != 1:
             raise errors.GradientError(f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent")

@@ -16,6 +16,7 @@ from ...ir.graph.graph import Node, full, rebuilt_over
 from ...ir.graph.op import Op
 from ...runtime.memory import storage
 from ..operands.arguments import as_function, as_int, as_sequence
+from ..operands.likes import ArrayLike
 from ..tensor import creation, tree
 from ..tensor.tensor import Tensor, wrap
 
@@ -42,7 +43,7 @@ class _Traced:
         self._outputs: list[Node] = [x.node for x in parts]
         self.tracks = any(x.requires_grad for x in parts)
 
-    def _own(self, x: object, seen: set[Node]) -> Tensor:
+    def _own(self, x: ArrayLike, seen: set[Node]) -> Tensor:
         """The input as a Tensor whose Node is that of no other value."""
         t = x if isinstance(x, Tensor) else creation.tensor(x)
         if not t.dtype.is_float:

@@ -24,6 +24,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.shapes import Shape
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
+from ..operands.likes import ArrayLike
 from ..tensor.tensor import Tensor, of_storage
 from ..tensor.tracked import Tracked
 
@@ -173,7 +174,7 @@ def _of_array(x: object) -> Tensor:
     return of_storage(storage.from_array(array, dtype, copy=not plain or not array.size))
 
 
-def _of_foreign(x: object) -> Tensor:
+def _of_foreign(x: ArrayLike) -> Tensor:
     from ..tensor.creation import tensor
 
     stored = tensor(x)._stored()

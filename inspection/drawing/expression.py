@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import errors
+from ...frontend.operands.likes import ArrayLike
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
 from ...ir.graph.brief import brief
@@ -101,7 +102,7 @@ def _given(name: str, text: str, names: Mapping[str, object]) -> Tensor:
     return value.requires_grad_() if value.dtype.is_float else value
 
 
-def _tensor(name: str, text: str, value: object, dtype: dt.DType | None) -> Tensor:
+def _tensor(name: str, text: str, value: ArrayLike, dtype: dt.DType | None) -> Tensor:
     from ...frontend.tensor.creation import tensor
 
     try:
