@@ -25,7 +25,7 @@ from .scan_scatter_checks import lower_checks, lower_scan, lower_scatter
 from .settings import Settings
 from .sort import lower_sort
 
-PASSING_KINDS = ("map", "rows")  # of kernels that write each element once, in order
+STREAMED_KINDS = ("map", "rows")  # of kernels that write each element once, in order
 MANY_CACHES = 1.5  # times the last cache that a kernel touches: less than two thirds of it would be found there again
 
 SUMMED = Schedule("summed", always(lower_column_sums))
@@ -49,9 +49,9 @@ class CpuLowering:
         """As the settings say."""
         return self.settings.nans
 
-    def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
+    def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """By its kind."""
-        return _passing(lower_kernel(kernel, strides, self.settings, self.fastest), kernel, passing)
+        return _with_streamed(lower_kernel(kernel, strides, self.settings, self.fastest), kernel, streamed)
 
     def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
         """One phase each."""
@@ -66,9 +66,19 @@ class CpuLowering:
         """Where it gains more than waking threads costs."""
         return tuple(w >= self.settings.serial_work for w in lowered.work)
 
-    def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
-        """Large ones that no kernel reads."""
-        return passing_outputs(kernel, fused, replaced, self.settings.target)
+    def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
+        """What a kernel that writes every element once writes past the caches: it does not fit, and nothing has it there already.
+
+        A store to a line that is not in a cache reads it first. It need not, but then the line is not there for the next
+        reader: of an output, the cache would keep its share of all that the kernel reads and writes.
+        """
+        if kernel.kind not in STREAMED_KINDS:
+            return set()
+        target = self.settings.target
+        touched = sum(n.size * n.dtype.itemsize for n in [*kernel.inputs, *kernel.outputs])
+        least = target.l2 if touched > MANY_CACHES * target.l3 else target.l3
+        large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced}
+        return large - {n for k in fused.kernels for n in k.inputs} if large else large
 
 
 def why_lanes(operations: int, settings: Settings) -> str:
@@ -128,21 +138,7 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
     return lower_rows(kernel, strides, target, tuning)
 
 
-def _passing(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowered:
+def _with_streamed(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowered:
     buffers = lowered.loops.buffers[len(kernel.inputs) :]  # behind those of the outputs, scratch memory may follow
-    found = tuple(b for b, n in zip(buffers, kernel.outputs, strict=False) if n in outputs)
-    return replace(lowered, loops=replace(lowered.loops, streamed=found)) if found else lowered
-
-
-def passing_outputs(kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node], target: Target) -> set[Node]:
-    """What a kernel that writes every element once writes past the caches: it does not fit, and nothing has it there already.
-
-    A store to a line that is not in a cache reads it first. It need not, but then the line is not there for whoever reads next:
-    of an output, the cache would keep its share of all that the kernel reads and writes.
-    """
-    if kernel.kind not in PASSING_KINDS:
-        return set()
-    touched = sum(n.size * n.dtype.itemsize for n in [*kernel.inputs, *kernel.outputs])
-    least = target.l2 if touched > MANY_CACHES * target.l3 else target.l3
-    large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced}
-    return large - {n for k in fused.kernels for n in k.inputs} if large else large
+    streamed = tuple(b for b, n in zip(buffers, kernel.outputs, strict=False) if n in outputs)
+    return replace(lowered, loops=replace(lowered.loops, streamed=streamed)) if streamed else lowered

@@ -21,7 +21,7 @@ from ...ir.loops.walk import Substitution
 from ..kernels import loop_axes
 from ..kernels.cascade import TERMS, cascade, has_blocks
 from ..kernels.evaluate import load
-from ..kernels.framing import identity, row_statements
+from ..kernels.kernel_axes import identity, row_statements
 from ..kernels.stages import Reduction, RowLoop
 from ..llvm.target import Target
 

@@ -39,7 +39,7 @@ class CudaLowering:
     target: CudaTarget
     nans: str = ""
 
-    def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
+    def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """By its kind."""
         match kernel.kind:
             case "contraction":
@@ -66,7 +66,7 @@ class CudaLowering:
         """Always."""
         return tuple(True for _ in lowered.work)
 
-    def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
+    def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """None: stores leave the caches by themselves."""
         return set()
 

@@ -240,7 +240,7 @@ class Task:
 
     def _follows(self, r: Result) -> tuple[bool, bool]:
         """Whether the weight of a place that is ruled out depends on (its row, its column)."""
-        weight = postorder([self.p.ruled_out(r, self.p.trial)])
+        weight = postorder([self.p.ruled_out(r, self.p.own_position)])
         met = {v for n in weight for i in indices(n) for v in i.vars()}
         return not met.isdisjoint(self.p.chain.rows), not met.isdisjoint(self.p.chain.columns)
 

@@ -23,7 +23,7 @@ from ...ir.loops.loop import Buf, Stmt, Store
 from ...ir.loops.walk import indices, postorder, variables
 from . import loop_axes
 from .evaluate import Evaluator, Place
-from .framing import lane_width, place_values
+from .kernel_axes import lane_width, place_values
 from .loop_axes import Lanes, extent, itemsize_in_memory
 from .residues import Residues, classes
 

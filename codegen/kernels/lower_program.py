@@ -57,8 +57,8 @@ class Lowering(Protocol):
     def nans(self) -> str:
         """What kernels check their values for: "", "nan" or "inf"."""
 
-    def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
-        """Loops of a kernel; the outputs `passing` would better not take room in caches."""
+    def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
+        """Loops of a kernel; the outputs `streamed` get non-temporal stores."""
 
     def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
         """Loops of bounds checks."""
@@ -69,7 +69,7 @@ class Lowering(Protocol):
     def parallel(self, lowered: Lowered) -> tuple[bool, ...]:
         """Whether threads share each phase."""
 
-    def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
+    def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """The outputs that had better be written past the caches."""
 
 
@@ -101,7 +101,7 @@ def lower_all(
         add(_check(f"check_{n.op.value}{i}", lowered, [n], lowering, early=False))
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
-        lowered = lowering.kernel(kernel, strides, lowering.passing(kernel, fused, replaced))
+        lowered = lowering.kernel(kernel, strides, lowering.streamed(kernel, fused, replaced))
         if lowering.nans:
             params = (*lowered.params, len(out.sites))
             lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"), params=params)

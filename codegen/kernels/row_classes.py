@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir.graph.index import Var, mask_of
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel, Unit, zero_outside
-from .framing import Axes, own_axes
+from .kernel_axes import Axes, own_axes
 from .residues import classes
 
 

@@ -14,7 +14,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Buf, Check, neutral
 from ...ir.passes.rows_as_masks import counted_axis
 from .evaluate import Evaluator, Place, as_index, load
-from .framing import identity, place_values, places_of
+from .kernel_axes import identity, place_values, places_of
 
 
 @dataclass

@@ -25,7 +25,7 @@ from ....wording import plural
 from ...kernels.chain import ChainProblem, ChainStage, Result, Score, SpacePosition, StagePlan
 from ...kernels.chain_task import Sizes, Task
 from ...kernels.evaluate import load
-from ...kernels.framing import identity
+from ...kernels.kernel_axes import identity
 from .flags import Check
 from .panels import Panel, Panels
 from .sizes import weights_stride

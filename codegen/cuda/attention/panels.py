@@ -97,7 +97,7 @@ class Panels:
         self.key = {q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key, narrow=narrow)) for q in p.scores}
         self.value = {r: self._of_result(columns, r, narrow) for r in p.results}
         self.rows, self.columns = list(rows.values()), list(columns.values())
-        arrive = self.tensor and p.length() > COLUMNS[0] and all(panel.lies_in_pieces(p.trial) for panel in self.columns)
+        arrive = self.tensor and p.length() > COLUMNS[0] and all(panel.lies_in_pieces(p.own_position) for panel in self.columns)
         self.slots = 2 if arrive else 1  # blocks of columns in shared memory: the next one arrives while one is multiplied
 
     def _of_result(self, found: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
@@ -108,7 +108,7 @@ class Panels:
     def _panel(self, found: dict[Node, Panel], name: str, width: int, value: Value) -> Panel:
         """Equal factors are one panel."""
         element = self._elements.setdefault(width, Var("c", width))
-        key = value(self.p.trial, var(element), ())
+        key = value(self.p.own_position, var(element), ())
         return found.setdefault(key, Panel(f"{name}{len(found)}", self.dtype, width, self.steps(width), value))
 
     def steps(self, terms: int) -> int:
