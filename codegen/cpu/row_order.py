@@ -105,8 +105,8 @@ def _total(r: Reduction, terms: Buf, axes: Sequence[Var], apart: int) -> Node:
 
     def row(total: Partials, at: int) -> Partials:
         for i in range(0, lanes, count):
-            found = [load(terms, Index(const=at * lanes + j)) for j in range(i, min(i + count, lanes))]
-            total = added(total, [*found, *none[len(found) :]])
+            loads = [load(terms, Index(const=at * lanes + j)) for j in range(i, min(i + count, lanes))]
+            total = added(total, [*loads, *none[len(loads) :]])
         return total
 
     def along(extents: Sequence[int], total: Partials, at: int, inside: bool) -> Partials:

@@ -93,6 +93,6 @@ ROWS_AND_MAPS = (
 
 def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a map or rows kernel."""
-    found = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
+    classes = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
     places = place_values(kernel, strides)
-    return in_phases([choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes)) for axes in found])
+    return in_phases([choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes)) for axes in classes])

@@ -294,24 +294,24 @@ class StagePlan:
         return self.p.unit[read.base]
 
     def level_of(self, r: Result) -> int:
-        found = self._walk([(self.root(r), self.p.online)], set())
-        return max((self.level[u] + 1 for u in found if u.node.op is Op.REDUCE), default=0)
+        units = self._walk([(self.root(r), self.p.online)], set())
+        return max((self.level[u] + 1 for u in units if u.node.op is Op.REDUCE), default=0)
 
     def _walk(self, roots: Iterable[tuple[Unit, bool]], stop: set[Unit]) -> list[Unit]:
         """Everything that is evaluated for the roots; reductions, scores and `stop` are met, not entered."""
-        found: dict[Unit, None] = {}
+        units: dict[Unit, None] = {}
         stack = list(roots)
         while stack:
             u, divided = stack.pop()
-            if u not in found:
-                found[u] = None
+            if u not in units:
+                units[u] = None
                 if u not in stop and u.node.op is not Op.REDUCE and u not in self.p.chain.scores:
                     stack += [(n, divided) for n in self.needs(u, divided)]
-        return list(found)
+        return list(units)
 
     def _roots(self, reductions: Iterable[Unit], weights: Iterable[Result]) -> list[tuple[Unit, bool]]:
-        found = [(n, False) for u in reductions for n in self.needs(u, False)]
-        return found + [(self.root(r), self.p.online) for r in weights]
+        roots = [(n, False) for u in reductions for n in self.needs(u, False)]
+        return roots + [(self.root(r), self.p.online) for r in weights]
 
     def _is_costly(self, u: Unit) -> bool:
         """Is it worth a strip of the space? Those have one dtype: of a costly mask, what it is made of is kept."""

@@ -38,8 +38,8 @@ class Reduction:
 
     def into(self, acc: Buf, at: Index, value: Node) -> Reduce:
         """Adds a value to an element of an accumulator."""
-        found = Reduce(acc, at, self.kind, value)
-        return replace(found, rounded=True) if self.rounded and found.fuses else found
+        reduce = Reduce(acc, at, self.kind, value)
+        return replace(reduce, rounded=True) if self.rounded and reduce.fuses else reduce
 
 
 @dataclass
@@ -210,7 +210,7 @@ class StageBuilder:
 
     def _frontier(self, number: int) -> list[Unit]:
         """Costly maps computed in this stage that later stages read directly: what they are made of need not be kept."""
-        wanted, found = set[Node](), []
+        wanted, costly = set[Node](), []
         for u in reversed(self.kernel.units):
             stages = self.needed[u.node] if u.node.op is not Op.REDUCE else {self.level[u.node]}
             root = u.node.op is Op.REDUCE or u.node in self.kernel.outputs
@@ -218,10 +218,10 @@ class StageBuilder:
                 continue
             keep = u.node.op in ELEMENTWISE and number in stages and self.total[u.node] >= EXPENSIVE
             if keep and u.node not in self.saved:
-                found.append(u)
+                costly.append(u)
             elif u.node not in self.saved:
                 wanted |= {r.base for r in u.reads if r.base in self.unit and r.base.op is not Op.REDUCE}
-        return found[::-1]
+        return costly[::-1]
 
     def _totals(self) -> dict[Node, int]:
         """Operations to evaluate each map from what is in memory or accumulated (at most EXPENSIVE counts)."""

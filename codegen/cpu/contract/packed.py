@@ -37,8 +37,8 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     factors = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
     if tuning.fastest is None:
         return _Task(p, choose(p, target, *factors), target, tuning).in_sizes()
-    found = [_Task(p, s, target, tuning).in_sizes() for s in candidates(p, target, *factors)]
-    return tuning.fastest(found, target)
+    tasks = [_Task(p, s, target, tuning).in_sizes() for s in candidates(p, target, *factors)]
+    return tuning.fastest(tasks, target)
 
 
 class _Task(ContractionTask):

@@ -138,11 +138,11 @@ class RowBody:
 
     def _loop(self, loop: RowLoop, known: set[Node]) -> Stmt:
         lane = loop.axes[-1]
-        found = [n for n in _row_loads(loop, lane) if n in self.kept]
-        stores: list[Stmt] = [Store(self.kept[n], var(lane), n) for n in found if n not in known]
+        loads = [n for n in _row_loads(loop, lane) if n in self.kept]
+        stores: list[Stmt] = [Store(self.kept[n], var(lane), n) for n in loads if n not in known]
         again = Substitution({})
-        again.done = {n: load(self.kept[n], var(lane)) for n in found if n in known}
-        known |= set(found)
+        again.done = {n: load(self.kept[n], var(lane)) for n in loads if n in known}
+        known |= set(loads)
         return For(lane, lane.extent, LANES, [*stores, *again.body(row_statements(loop))], self.unroll[lane])
 
 

@@ -84,8 +84,8 @@ class _Tiles:
         at = [*unravel(row, tuple(map(loop_axes.extent, rest))), *(b + var(v) for b, v in zip(self.bases, turn, strict=True))]
         self.writes = [w for s in k.stages_at(*k.map_groups([*rest, across, lanes]), at) for w in writes_of(s)]
         nodes = postorder(w.value for w in self.writes)
-        found = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
-        self.loads = [n for n in found if self.turn.lies_across(n.arg[1])]
+        loads = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
+        self.loads = [n for n in loads if self.turn.lies_across(n.arg[1])]
         self.stores = [w for w in self.writes if self.turn.lies_across(w.index)]
 
     @property
