@@ -14,7 +14,7 @@ from dataclasses import replace
 from ...ir.graph.graph import Node
 from ...ir.kernels.kernel import Kernel
 from ..kernels.column_sums import last_phases, row_part
-from ..kernels.framing import own_axes, place_values
+from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_turn
 from ..kernels.schedule import choose

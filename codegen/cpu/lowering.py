@@ -67,8 +67,18 @@ class CpuLowering:
         return tuple(w >= self.settings.serial_work for w in lowered.work)
 
     def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
-        """Large ones that no kernel reads."""
-        return streamed_outputs(kernel, fused, replaced, self.settings.target)
+        """What a kernel that writes every element once writes past the caches: it does not fit, and nothing has it there already.
+
+        A store to a line that is not in a cache reads it first. It need not, but then the line is not there for the next
+        reader: of an output, the cache would keep its share of all that the kernel reads and writes.
+        """
+        if kernel.kind not in STREAMED_KINDS:
+            return set()
+        target = self.settings.target
+        touched = sum(n.size * n.dtype.itemsize for n in [*kernel.inputs, *kernel.outputs])
+        least = target.l2 if touched > MANY_CACHES * target.l3 else target.l3
+        large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced}
+        return large - {n for k in fused.kernels for n in k.inputs} if large else large
 
 
 def why_lanes(operations: int, settings: Settings) -> str:
@@ -132,17 +142,3 @@ def _with_streamed(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowe
     buffers = lowered.loops.buffers[len(kernel.inputs) :]  # behind those of the outputs, scratch memory may follow
     streamed = tuple(b for b, n in zip(buffers, kernel.outputs, strict=False) if n in outputs)
     return replace(lowered, loops=replace(lowered.loops, streamed=streamed)) if streamed else lowered
-
-
-def streamed_outputs(kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node], target: Target) -> set[Node]:
-    """What a kernel that writes every element once writes past the caches: it does not fit, and nothing has it there already.
-
-    A store to a line that is not in a cache reads it first. It need not, but then the line is not there for whoever reads next:
-    of an output, the cache would keep its share of all that the kernel reads and writes.
-    """
-    if kernel.kind not in STREAMED_KINDS:
-        return set()
-    touched = sum(n.size * n.dtype.itemsize for n in [*kernel.inputs, *kernel.outputs])
-    least = target.l2 if touched > MANY_CACHES * target.l3 else target.l3
-    large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced}
-    return large - {n for k in fused.kernels for n in k.inputs} if large else large

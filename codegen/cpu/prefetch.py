@@ -22,17 +22,17 @@ from ..llvm.target import Target
 
 HIDING_WORK = 6  # operations an element from which a loop over a row in a cache leaves memory idle for long
 STORE_WORK = 8  # what storing an element adds to that
-LEAST_AHEAD = 1 << 10  # bytes of a row: so much is read ahead by executing out of order
-AHEAD = 8 << 10  # bytes from what is read to what is asked for: half as many come late, twice as many push others out of L1
+LEAST_PREFETCHED = 1 << 10  # bytes of a row: so much is read ahead by executing out of order
+PREFETCHED = 8 << 10  # bytes ahead of what is read: half as many come late, twice as many push others out of L1
 
 
 def prefetches(value: Node, lane: Var) -> list[Prefetch]:
-    """Asks for what a value would load, lane by lane."""
+    """Prefetches of what a value would load, lane by lane."""
     return [Prefetch(n.arg[0], n.arg[1]) for n in _loads(value) if lane in n.arg[1].vars()]
 
 
 def touched(stored: Sequence[tuple[Place, list[Index], Node]], row: Var, lane: Var) -> list[Prefetch]:
-    """Asks for what an epilogue reads and writes that lies along the lanes and differs from row to row."""
+    """Prefetches of what an epilogue reads and writes that lies along the lanes and differs from row to row."""
     places = [(place.buf, place.at(index)) for place, index, _ in stored]
     places += [n.arg[:2] for _, _, value in stored for n in _loads(value)]
     return [Prefetch(buf, at) for buf, at in dict.fromkeys(places) if at.coef(lane) == 1 and row in at.vars()]
@@ -45,10 +45,11 @@ def next_row(loops: list[RowLoop], row: Var, target: Target) -> dict[int, list[P
     if costliest is None or _loop_cost(costliest) < HIDING_WORK:
         return {}
     lane, length = loops[0].axes[-1], prod(v.extent for v in loops[0].axes)
-    found = dict.fromkeys(h for n in loops[0].roots() for h in prefetches(n, lane) if row in h.index.vars())
-    beyond = [h for h in found if _nbytes(h.buf) > target.l2 and LEAST_AHEAD <= length * h.buf.dtype.itemsize <= target.l2 // 2]
+    hints = dict.fromkeys(h for n in loops[0].roots() for h in prefetches(n, lane) if row in h.index.vars())
+    beyond = [h for h in hints if _nbytes(h.buf) > target.l2]
+    fit = [h for h in beyond if LEAST_PREFETCHED <= length * h.buf.dtype.itemsize <= target.l2 // 2]
     later = {row: var(row) + 1}
-    return {id(costliest): [Prefetch(h.buf, h.index.substitute(later), cache=2) for h in beyond]}
+    return {id(costliest): [Prefetch(h.buf, h.index.substitute(later), cache=2) for h in fit]}
 
 
 def next_rows(
@@ -58,8 +59,8 @@ def next_rows(
     if not loops:
         return []
     later = [Substitution({axis: at.substitute({loops[0]: var(loops[0]) + 1})}) for at in steps]
-    found = dict.fromkeys(h for r in roots for s in later for h in prefetches(s.node(r), lane))
-    return [replace(h, cache=2) for h in found if _nbytes(h.buf) > target.l3]
+    hints = dict.fromkeys(h for r in roots for s in later for h in prefetches(s.node(r), lane))
+    return [replace(h, cache=2) for h in hints if _nbytes(h.buf) > target.l3]
 
 
 def _nbytes(buf: Buf) -> int:

@@ -21,7 +21,7 @@ from ...ir.loops.walk import Substitution
 from ..kernels import loop_axes
 from ..kernels.cascade import TERMS, cascade, has_blocks
 from ..kernels.evaluate import load
-from ..kernels.framing import identity, row_statements
+from ..kernels.kernel_axes import identity, row_statements
 from ..kernels.stages import Reduction, RowLoop
 from ..llvm.target import Target
 
@@ -105,8 +105,8 @@ def _total(r: Reduction, terms: Buf, axes: Sequence[Var], apart: int) -> Node:
 
     def row(total: Partials, at: int) -> Partials:
         for i in range(0, lanes, count):
-            found = [load(terms, Index(const=at * lanes + j)) for j in range(i, min(i + count, lanes))]
-            total = added(total, [*found, *none[len(found) :]])
+            loads = [load(terms, Index(const=at * lanes + j)) for j in range(i, min(i + count, lanes))]
+            total = added(total, [*loads, *none[len(loads) :]])
         return total
 
     def along(extents: Sequence[int], total: Partials, at: int, inside: bool) -> Partials:

@@ -21,9 +21,9 @@ from ...ir.loops.walk import postorder
 from ..kernels import loop_axes
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
 from ..kernels.evaluate import load
-from ..kernels.framing import (
+from ..kernels.kernel_axes import (
     Axes,
-    Framing,
+    KernelAxes,
     Places,
     combined,
     identity,
@@ -48,8 +48,8 @@ SHORT_BLOCK = 2048  # lanes of a task
 STRAIGHT = 4  # vectors of lanes that are code without a loop
 
 
-class RowLowering(Framing):
-    """Tries the kernel with one variable an axis, then lowers it again in the chosen frame."""
+class RowLowering(KernelAxes):
+    """Loops of a kernel by each schedule, given what its probe shows."""
 
     def __init__(self, kernel: Kernel, places: Places, target: Target, tuning: Tuning, axes: Axes) -> None:
         super().__init__(kernel, places, axes, scratch_bytes=target.l1 // 2 if tuning.tiny else 0)
@@ -83,12 +83,10 @@ class RowLowering(Framing):
 
     def _row_body(self, chunk: Chunks) -> tuple[list[Stmt], list[ColumnSum]]:
         """All stages of one row; what it adds to sums over the rows."""
-        frame = self.frame(self.rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
-        body: list[Stmt] = []
-        stages = self.stages(frame)
+        axes = self.axis_map(self.rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
+        stages = self.stages(axes)
         hints = next_row([loop for s in stages for loop in s.loops], chunk.step, self.target)
-        for buf in scratch_of(stages):
-            body.append(Alloc(buf))
+        body: list[Stmt] = [Alloc(buf) for buf in scratch_of(stages)]
         for s in stages:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
@@ -97,12 +95,12 @@ class RowLowering(Framing):
         return body, [t for s in stages for loop in s.loops for t in loop.sums]
 
     def tiny(self) -> Lowered:
-        """A loop for every axis, as in the trial; for as many as elsewhere where the order of a sum follows from them."""
-        stages = self.trial
+        """A loop for every axis, as in the probe; for as many as elsewhere where the order of a sum follows from them."""
+        stages = self.probe
         loops = [loop for s in stages for loop in s.loops if len(loop.axes) > 1]
         if not self.tuning.strict and any(has_order(r) for loop in loops for r in loop.reductions):
             self.weigh(self.target)
-            stages = self.stages(self.frame({v: var(v) for v in self.outer}, scratch=self.target.l1 // 2))
+            stages = self.stages(self.axis_map({v: var(v) for v in self.outer}, scratch=self.target.l1 // 2))
         body: list[Stmt] = [Alloc(buf) for buf in scratch_of(stages)]
         for s in stages:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
@@ -135,7 +133,7 @@ class RowLowering(Framing):
         n = loop_axes.extent(lane_group)
         others = [g for g in self.groups if g is not lane_group]
         rows = prod(loop_axes.extent(g) for g in others)
-        itemsize = max(r.acc.dtype.itemsize for s in self.trial for r in reductions_of(s))
+        itemsize = max(r.acc.dtype.itemsize for s in self.probe for r in reductions_of(s))
         block = loop_axes.lane_block(n, itemsize, rows)
         shape = (rows, -(-n // block))
         chunk = Chunks(prod(shape), self.work() / max(1, prod(shape)), self.tuning.min_chunks)
@@ -146,13 +144,12 @@ class RowLowering(Framing):
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         strict = self.tuning.strict
         if block <= STRAIGHT * self.width:
-            stages = self.stages(self.frame(by))
+            stages = self.stages(self.axis_map(by))
             inside = in_registers(stages, lambda loop: cascade(loop.axes, row_statements(loop), in_order=strict))
             base, total = bounds or (Index(), None)
             return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f": {text}, sums in registers")
-        frame = self.frame(by, var(lane), block)
         body: list[Stmt] = []
-        for s in self.stages(frame):
+        for s in self.stages(self.axis_map(by, var(lane), block)):
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
                 body += self._column_nest(loop, lane, bounds)
@@ -169,8 +166,8 @@ class RowLowering(Framing):
         chunk = Chunks(rows * parts, self.work() / max(1, rows * parts), self.tuning.min_chunks)
         row, part = unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
         lane = Var("l", block)
-        frame = self.frame(self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group))
-        body = in_registers(self.stages(frame), self._unrolled)
+        axes = self.axis_map(self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group))
+        body = in_registers(self.stages(axes), self._unrolled)
         text = f": lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
 
@@ -208,8 +205,8 @@ class RowLowering(Framing):
         n = loop_axes.extent(lane_group)
         chunk = Chunks(n, max(1, self.body), self.tuning.min_chunks, multiple=self.width * 4)
         lane = Var("l", chunk.size)
-        frame = self.frame(loop_axes.spread(chunk.first + var(lane), lane_group))
-        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
+        axes = self.axis_map(loop_axes.spread(chunk.first + var(lane), lane_group))
+        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes]
         loop = self._lane_loop(lane, (chunk.first, n), writes)
         loop.total = chunk.total
         return self._finish(chunk, [loop], f": lanes over all {n} elements, {chunk.describe()}", wrap=False)
@@ -220,8 +217,8 @@ class RowLowering(Framing):
         rows = prod(loop_axes.extent(g) for g in others)
         chunk = Chunks(rows, n * max(1, self.body), self.tuning.min_chunks)
         lane = Var("l", n)
-        frame = self.frame(self.rows_by(others, chunk.position) | loop_axes.spread(var(lane), lane_group))
-        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
+        axes = self.axis_map(self.rows_by(others, chunk.position) | loop_axes.spread(var(lane), lane_group))
+        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes]
         return self._finish(
             chunk,
             [self._lane_loop(lane, None, writes)],

@@ -86,10 +86,10 @@ def lower_checks(
     checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int
 ) -> Lowered:
     """One serial phase for each (index Node, extent): the first element outside 0 .. extent-1 is reported."""
-    found = Checks(places, strides)
+    checked = Checks(places, strides)
     phases = []
     for site, (n, extent) in enumerate(checks, first_site):
         lane = Var("l", n.size)
-        phases.append(For(Var("g", 1), 1, GRID, [_lane_loop(lane, found.check(n, extent, site, var(lane)))]))
-    loops = Loops("check_indices", found.buffers, (), phases)
+        phases.append(For(Var("g", 1), 1, GRID, [_lane_loop(lane, checked.check(n, extent, site, var(lane)))]))
+    loops = Loops("check_indices", checked.buffers, (), phases)
     return Lowered(loops, (), [0 for _ in checks], ": serial, the first failure wins")

@@ -25,9 +25,9 @@ def nest(axes: Sequence[Var], body: list[Stmt]) -> tuple[list[Stmt], tuple[Param
     """(the statements inside loops over the axes, params, their values)."""
     if not axes:
         return body, (), ()
-    found = _indices(body)
-    divided = {v for i in found for t, _ in i.terms if isinstance(t, Div | Mod) for v in t.index.vars()}
-    groups = _merged(axes, found, divided)
+    walked = _indices(body)
+    divided = {v for i in walked for t, _ in i.terms if isinstance(t, Div | Mod) for v in t.index.vars()}
+    groups = _merged(axes, walked, divided)
     extents = [prod(v.extent for v in g) for g in groups]
     shared = divided.isdisjoint(groups[0])  # its extent decides nothing in the text
     loops = [Var(f"o{i}", TINY_WORK if shared and i == 0 else d) for i, d in enumerate(extents)]
@@ -40,18 +40,18 @@ def nest(axes: Sequence[Var], body: list[Stmt]) -> tuple[list[Stmt], tuple[Param
 
 def _indices(body: list[Stmt]) -> set[Index]:
     """Every Index of the statements."""
-    found = {i for n in postorder(all_roots(body)) for i in indices(n)}
+    walked = {i for n in postorder(all_roots(body)) for i in indices(n)}
     for s in statements(body):
         if isinstance(s, Store | Reduce):
-            found |= {s.index, *(r.index for r in s.mask)}
-    return found
+            walked |= {s.index, *(r.index for r in s.mask)}
+    return walked
 
 
-def _merged(axes: Sequence[Var], found: set[Index], divided: set[Var]) -> list[list[Var]]:
+def _merged(axes: Sequence[Var], walked: set[Index], divided: set[Var]) -> list[list[Var]]:
     """Neighbours are one where every Index walks them as one: its coefficients are those of a dense value."""
     groups = [[axes[0]]]
     for a, b in pairwise(axes):
-        as_one = a not in divided and b not in divided and all(i.coef(a) == b.extent * i.coef(b) for i in found)
+        as_one = a not in divided and b not in divided and all(i.coef(a) == b.extent * i.coef(b) for i in walked)
         if as_one:
             groups[-1].append(b)
         else:

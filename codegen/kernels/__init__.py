@@ -1,1 +1,1 @@
-"""The common part of the schedules of both targets: axes, frames, stages, problems taken apart."""
+"""The common part of the schedules of both targets: axes, stages, problems taken apart."""

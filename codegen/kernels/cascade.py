@@ -86,9 +86,9 @@ def _serial(axis: Var, body: list[Stmt]) -> For:
 
 def _sums(body: Iterable[Stmt], *axes: Var) -> list[Buf]:
     """The private accumulators of float sums over the axes to which the statements add, if they do not allocate them."""
-    found = list(statements(list(body)))
-    own = {s.buf for s in found if isinstance(s, Alloc)}
-    reduces = [s for s in found if isinstance(s, Reduce) and s.buf.space != GLOBAL and s.buf not in own]
+    inside = list(statements(list(body)))
+    own = {s.buf for s in inside if isinstance(s, Alloc)}
+    reduces = [s for s in inside if isinstance(s, Reduce) and s.buf.space != GLOBAL and s.buf not in own]
     moving = {s.buf for s in reduces if not s.index.vars().isdisjoint(axes)}
     adds = [s.buf for s in reduces if s.op == "add" and s.buf.dtype.is_float]
     return [b for b in dict.fromkeys(adds) if b not in moving]

@@ -25,7 +25,7 @@ from . import loop_axes
 from .chain_mask import SpaceMask, mask_of
 from .contraction import AxisGroups, groups_extent, spread_groups
 from .evaluate import Evaluator, Place
-from .framing import lane_width, place_values
+from .kernel_axes import lane_width, place_values
 from .loop_axes import Lanes, extent
 from .stages import EXPENSIVE
 
@@ -81,7 +81,8 @@ class ChainProblem:
 
     def _factors(self) -> list[Node]:
         """Both factors of every score, in terms of the axes themselves."""
-        return [self.term(s, f, self.trial, [var(v) for g in s.terms for v in g]) for s in self.scores for f in (s.query, s.key)]
+        at, factors = self.own_position, [(s, f) for s in self.scores for f in (s.query, s.key)]
+        return [self.term(s, f, at, [var(v) for g in s.terms for v in g]) for s, f in factors]
 
     def _collapse(self) -> None:
         """Neighbouring axes become one where every access walks them as one; rows are the lanes, others of their axes loops."""
@@ -90,15 +91,15 @@ class ChainProblem:
         self.row, self.columns = [self.chain.rows[-1]], [[v] for v in self.chain.columns]
         self.scores = [self._score(u) for u in self.chain.scores]
         self.results = [self._result(u) for u in self.chain.results]
-        self.trial: SpacePosition = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
-        found = self._accesses()
-        self.batch = loop_axes.collapse(self.chain.batch, found)
-        *self.others, self.row = loop_axes.collapse(self.chain.rows, found)
-        self.columns = loop_axes.collapse(self.chain.columns, found)
+        self.own_position: SpacePosition = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
+        accesses = self._accesses()
+        self.batch = loop_axes.collapse(self.chain.batch, accesses)
+        *self.others, self.row = loop_axes.collapse(self.chain.rows, accesses)
+        self.columns = loop_axes.collapse(self.chain.columns, accesses)
         for s in self.scores:
-            s.terms = loop_axes.collapse([v for g in s.terms for v in g], found)
+            s.terms = loop_axes.collapse([v for g in s.terms for v in g], accesses)
         for r in self.results:
-            r.lanes = loop_axes.collapse([v for g in r.lanes for v in g], found)
+            r.lanes = loop_axes.collapse([v for g in r.lanes for v in g], accesses)
 
     def _accesses(self) -> list[Index]:
         """Where everything is read and written, in terms of the axes themselves."""
@@ -106,11 +107,11 @@ class ChainProblem:
         nodes, out = self._factors(), list[Index]()
         for r in self.results:
             lanes = [var(v) for g in r.lanes for v in g]
-            nodes += [self.weighted(r, self.trial, lanes), self.weight(r, self.trial, held)]
-            for place, index, value in (self.stored(n, self.trial, lanes, held) for n in self.outputs_of(r)):
+            nodes += [self.weighted(r, self.own_position, lanes), self.weight(r, self.own_position, held)]
+            for place, index, value in (self.stored(n, self.own_position, lanes, held) for n in self.outputs_of(r)):
                 nodes.append(value)
                 out.append(place.at(index))
-        nodes += [self.reduced(u, self.trial, held) for u in self.chain.inner if u.node.op is Op.REDUCE]
+        nodes += [self.reduced(u, self.own_position, held) for u in self.chain.inner if u.node.op is Op.REDUCE]
         return out + [i for n in postorder(nodes) for i in indices(n)]
 
     def _score(self, u: Unit) -> Score:
@@ -293,24 +294,24 @@ class StagePlan:
         return self.p.unit[read.base]
 
     def level_of(self, r: Result) -> int:
-        found = self._walk([(self.root(r), self.p.online)], set())
-        return max((self.level[u] + 1 for u in found if u.node.op is Op.REDUCE), default=0)
+        units = self._walk([(self.root(r), self.p.online)], set())
+        return max((self.level[u] + 1 for u in units if u.node.op is Op.REDUCE), default=0)
 
     def _walk(self, roots: Iterable[tuple[Unit, bool]], stop: set[Unit]) -> list[Unit]:
         """Everything that is evaluated for the roots; reductions, scores and `stop` are met, not entered."""
-        found: dict[Unit, None] = {}
+        units: dict[Unit, None] = {}
         stack = list(roots)
         while stack:
             u, divided = stack.pop()
-            if u not in found:
-                found[u] = None
+            if u not in units:
+                units[u] = None
                 if u not in stop and u.node.op is not Op.REDUCE and u not in self.p.chain.scores:
                     stack += [(n, divided) for n in self.needs(u, divided)]
-        return list(found)
+        return list(units)
 
     def _roots(self, reductions: Iterable[Unit], weights: Iterable[Result]) -> list[tuple[Unit, bool]]:
-        found = [(n, False) for u in reductions for n in self.needs(u, False)]
-        return found + [(self.root(r), self.p.online) for r in weights]
+        roots = [(n, False) for u in reductions for n in self.needs(u, False)]
+        return roots + [(self.root(r), self.p.online) for r in weights]
 
     def _is_costly(self, u: Unit) -> bool:
         """Is it worth a strip of the space? Those have one dtype: of a costly mask, what it is made of is kept."""

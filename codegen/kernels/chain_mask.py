@@ -33,9 +33,9 @@ def mask_of(chain: Chain) -> SpaceMask | None:
     for u in chain.inner:
         if u.node.op is Op.WHERE:
             for live in (True, False):
-                found = SpaceMask(u, u.node.src[0], live)
-                if not _is_computed(chain, found.condition) and _rules_out(chain, found):
-                    return found
+                mask = SpaceMask(u, u.node.src[0], live)
+                if not _is_computed(chain, mask.condition) and _rules_out(chain, mask):
+                    return mask
     return None
 
 

@@ -76,7 +76,7 @@ class Task:
     def _described(self, how: str) -> str:
         """What the task is, and how it comes by its columns."""
         p = self.p
-        sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
+        sums, widths = (" + ".join(map(str, extents)) for extents in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
         head = f" {shape}: sums of {sums}, results of {widths}"
         return f"{head}, blocks of {plural(self.s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
@@ -156,8 +156,8 @@ class Task:
         if u.node is not self.p.maximum:
             return [Store(stat, row, node(Op.ADD, (node(Op.MUL, (before, load(rescale, row))), now)))]
         safe = self.rows_known[u] = self._scratch("safe", self.s.rows)
-        found, of_safe, ratio = new_maximum(before, now)
-        return [Store(rescale, row, ratio), Store(safe, row, of_safe), Store(stat, row, found)]
+        maximum, of_safe, ratio = new_maximum(before, now)
+        return [Store(rescale, row, ratio), Store(safe, row, of_safe), Store(stat, row, maximum)]
 
     def _whole_sums(self, row: Index) -> list[Stmt]:
         """The sums of a whole row."""
@@ -232,7 +232,7 @@ class Task:
         if p.sums_rows:
             for q in p.scores:
                 out += [(p.length(), q.length, self._key_of(q)), (self._all(), q.length, self._query_of(q))]
-        return out + [found for r in p.results if not p.chain.reduces for found in self._ruled_out(r)]
+        return out + [ruled_out for r in p.results if not p.chain.reduces for ruled_out in self._ruled_out(r)]
 
     def _is_checkable(self, r: Result) -> bool:
         """Does the weight of a place that is ruled out depend on its row alone, or on its column alone?"""
@@ -240,7 +240,7 @@ class Task:
 
     def _follows(self, r: Result) -> tuple[bool, bool]:
         """Whether the weight of a place that is ruled out depends on (its row, its column)."""
-        weight = postorder([self.p.ruled_out(r, self.p.trial)])
+        weight = postorder([self.p.ruled_out(r, self.p.own_position)])
         met = {v for n in weight for i in indices(n) for v in i.vars()}
         return not met.isdisjoint(self.p.chain.rows), not met.isdisjoint(self.p.chain.columns)
 
@@ -284,10 +284,10 @@ def new_maximum(before: Node, now: Node) -> tuple[Node, Node, Node]:
 
     While a row has seen -inf alone, 0 stands for it: exp(-inf - 0) = 0.
     """
-    found = node(Op.MAX, (before, now))
-    lowest = const(float("-inf"), found.dtype)
-    safe = node(Op.WHERE, (node(Op.EQ, (found, lowest)), const(0, found.dtype), found))
-    return found, safe, node(Op.EXP, (node(Op.SUB, (before, safe)),))
+    maximum = node(Op.MAX, (before, now))
+    lowest = const(float("-inf"), maximum.dtype)
+    safe = node(Op.WHERE, (node(Op.EQ, (maximum, lowest)), const(0, maximum.dtype), maximum))
+    return maximum, safe, node(Op.EXP, (node(Op.SUB, (before, safe)),))
 
 
 def whole_sum(maximum: Node, total: Node) -> Node:

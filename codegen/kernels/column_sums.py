@@ -10,7 +10,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.kernels.last_phases import last_phases_of
 from ...ir.loops.loop import Buf
 from .evaluate import Place
-from .framing import Places
+from .kernel_axes import Places
 
 
 def row_part(kernel: Kernel) -> Kernel:

@@ -23,7 +23,7 @@ from ...ir.loops.loop import Buf, Stmt, Store
 from ...ir.loops.walk import indices, postorder, variables
 from . import loop_axes
 from .evaluate import Evaluator, Place
-from .framing import lane_width, place_values
+from .kernel_axes import lane_width, place_values
 from .loop_axes import Lanes, extent, itemsize_in_memory
 from .residues import Residues, classes
 
@@ -204,8 +204,8 @@ def is_plain(value: Node) -> bool:
 
 def contiguous(value: Node, v: Var) -> bool:
     """Do all loads under a value step by one element (or none) with v?"""
-    found = [n.arg[1] for n in postorder([value]) if n.op is Op.LOAD]
-    return all(not loop_axes.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in found)
+    places = [n.arg[1] for n in postorder([value]) if n.op is Op.LOAD]
+    return all(not loop_axes.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in places)
 
 
 def read_once(value: Node, p: Problem) -> bool:

@@ -120,9 +120,9 @@ class Evaluator:
     def _step(self, key: Key) -> list[Key]:
         """Computes memo[key], or returns what must be evaluated first."""
         n, at, guard = key
-        found = self.local(n, at)
-        if found is not None:
-            self.memo[key] = found
+        value = self.local(n, at)
+        if value is not None:
+            self.memo[key] = value
         elif n in self.places:
             self.memo[key] = self._load(n, at, guard)
         elif n.op is Op.CONST:

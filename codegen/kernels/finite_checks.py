@@ -29,18 +29,18 @@ SITE = Param("site")
 
 def watched(loops: Loops, infinities: bool) -> Loops:
     """The Loops with Checks, whose site is their last argument: equal kernels share their code."""
-    found = _Watch(_sums(loops), infinities)
-    phases = [replace(phase, body=found.body(phase.body)) for phase in loops.phases]
+    watch = _Watch(_sums(loops), infinities)
+    phases = [replace(phase, body=watch.body(phase.body)) for phase in loops.phases]
     return replace(loops, phases=phases, params=(*loops.params, SITE))
 
 
 def _sums(loops: Loops) -> set[Buf]:
     """The buffers of floats that sums and products gather in, or are moved to unless maxima are, too."""
-    found = list(statements(loops.phases))
-    maxima = {s.buf for s in found if isinstance(s, Reduce) and s.op == "max"}
-    sums = {s.buf for s in found if isinstance(s, Reduce) and s.op != "max" and s.buf.dtype.is_float}
-    sums |= {s.acc for s in found if isinstance(s, Multiply)}
-    moves = [s for s in found if isinstance(s, Store) and _moved(s)]
+    body = list(statements(loops.phases))
+    maxima = {s.buf for s in body if isinstance(s, Reduce) and s.op == "max"}
+    sums = {s.buf for s in body if isinstance(s, Reduce) and s.op != "max" and s.buf.dtype.is_float}
+    sums |= {s.acc for s in body if isinstance(s, Multiply)}
+    moves = [s for s in body if isinstance(s, Store) and _moved(s)]
     mixed = {s.buf for s in moves if _moved(s) in maxima}
     while new := {s.buf for s in moves if _moved(s) in sums} - sums - mixed:
         sums |= new
@@ -85,14 +85,14 @@ class _Watch:
 
         Nothing has where all is finite that others do not pass on, which is quickly seen; else it is looked at one by one.
         """
-        found: dict[Node, Node | None] = {}
+        wrongs: dict[Node, Node | None] = {}
         for n, when in needs(value, both(conditions)).items():
             wrong = None if fused and n is value and n.op is Op.MUL else self.wrong(n)
             if wrong is not None:
-                found[n] = both([when, wrong])
-        wrong = either(found.values())
-        odd = either(negated(regular(n, self.infinities)) for n in last(value, found))
-        if wrong is None or odd is None or len(found) == 1:
+                wrongs[n] = both([when, wrong])
+        wrong = either(wrongs.values())
+        odd = either(negated(regular(n, self.infinities)) for n in last(value, wrongs))
+        if wrong is None or odd is None or len(wrongs) == 1:
             return wrong
         return node(Op.WHERE, (odd, wrong, const(False, dt.bool_)), SLOW)
 
@@ -120,15 +120,15 @@ def last(root: Node, suspects: Iterable[Node]) -> list[Node]:
 
 def needs(root: Node, when: Node | None) -> dict[Node, Node | None]:
     """When each Node below the root counts, None for always: what a WHERE does not choose does not."""
-    found: dict[Node, list[Node] | None] = {root: None if when is None else [when]}
+    cases_of: dict[Node, list[Node] | None] = {root: None if when is None else [when]}
 
     def add(n: Node, *whens: Node | None) -> None:
-        here, before = both(whens), found.get(n, [])
-        found[n] = None if here is None or before is None else [*before, here]
+        here, before = both(whens), cases_of.get(n, [])
+        cases_of[n] = None if here is None or before is None else [*before, here]
 
     out: dict[Node, Node | None] = {}
     for n in reversed(postorder([root])):
-        cases = found[n]
+        cases = cases_of[n]
         here = out[n] = None if cases is None else either(dict.fromkeys(cases))
         if n.op is Op.WHERE:
             chosen, x, y = n.src

@@ -236,5 +236,5 @@ def itemsize_in_memory(value: Node) -> int:
 
 
 def _loads(value: Node) -> list[Node]:
-    found = [n for n in postorder([value]) if n.op is Op.LOAD]
-    return [n for n in found if n.arg[0].space == GLOBAL and not n.arg[1].values()]
+    nodes = [n for n in postorder([value]) if n.op is Op.LOAD]
+    return [n for n in nodes if n.arg[0].space == GLOBAL and not n.arg[1].values()]

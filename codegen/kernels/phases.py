@@ -71,21 +71,21 @@ def _shared_scratch(phases: list[For]) -> list[dict[Buf, Buf]]:
     """For each phase, its scratch buffers as those that all phases use in turn: of each dtype as many and as large as needed."""
     own = [_by_dtype(s.buf for s in statements(p.body) if isinstance(s, Alloc) and s.buf.space == SCRATCH) for p in phases]
     sizes: dict[DType, list[int]] = {}
-    for found in own:
-        for dtype, buffers in found.items():
+    for of_phase in own:
+        for dtype, buffers in of_phase.items():
             known = sizes.setdefault(dtype, [])
             known += [0] * (len(buffers) - len(known))
             sizes[dtype] = [max(b.size, s) for b, s in zip(buffers, known, strict=False)] + known[len(buffers) :]
-    pool = {dtype: [Buf(f"scratch{i}", dtype, s, SCRATCH) for i, s in enumerate(found)] for dtype, found in sizes.items()}
-    return [{b: new for d, old in found.items() for b, new in zip(old, pool[d], strict=False)} for found in own]
+    pool = {dtype: [Buf(f"scratch{i}", dtype, s, SCRATCH) for i, s in enumerate(extents)] for dtype, extents in sizes.items()}
+    return [{b: new for d, old in of_phase.items() for b, new in zip(old, pool[d], strict=False)} for of_phase in own]
 
 
 def _by_dtype(buffers: Iterable[Buf]) -> dict[DType, list[Buf]]:
     """Buffers of each dtype, the largest first."""
-    found: dict[DType, list[Buf]] = {}
+    by_dtype: dict[DType, list[Buf]] = {}
     for b in sorted(dict.fromkeys(buffers), key=lambda b: -b.size):
-        found.setdefault(b.dtype, []).append(b)
-    return found
+        by_dtype.setdefault(b.dtype, []).append(b)
+    return by_dtype
 
 
 def _renamed(loop: For, names: Mapping[Param, Param]) -> For:

@@ -78,8 +78,8 @@ class Cluster:
 
 def classes(kept: Sequence[Var], reduced: Sequence[Var], mask: Mask) -> list[Residues]:
     """The classes of the axes; where there is no congruence in the mask, one: the axes as they are."""
-    found = (_cluster(group, kept, reduced) for group in _groups(_congruences(mask, {*kept, *reduced})))
-    clusters = [c for c in found if c is not None]
+    by_group = (_cluster(group, kept, reduced) for group in _groups(_congruences(mask, {*kept, *reduced})))
+    clusters = [c for c in by_group if c is not None]
     if prod(len(c.runs) for c in clusters) > MOST_CLASSES:
         clusters = []
     return [_residues(kept, reduced, clusters, runs) for runs in product(*(c.runs for c in clusters))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir.graph.index import Var, mask_of
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel, Unit, zero_outside
-from .framing import Axes, own_axes
+from .kernel_axes import Axes, own_axes
 from .residues import classes
 
 
@@ -25,8 +25,8 @@ def axes_by_class(kernel: Kernel) -> list[Axes]:
     own.add(signature)
     by = dict(zip((*kernel.outer[total], *inner), own.outer_at + own.inner_at[signature], strict=True))
     mask = mask_of(zero_outside(total.node.src[0], [e.substitute(by) for e in total.coordinates()]))
-    found = classes(own.outer, own.inner[signature], mask)
-    if any(c.reduced is None for c in found):
+    residues = classes(own.outer, own.inner[signature], mask)
+    if any(c.reduced is None for c in residues):
         return [own]
     return [
         Axes(
@@ -35,7 +35,7 @@ def axes_by_class(kernel: Kernel) -> list[Axes]:
             {signature: c.reduced or [Var("r", 1)]},
             {signature: [c.at[v] for v in own.inner[signature]]},
         )
-        for c in found
+        for c in residues
     ]
 
 

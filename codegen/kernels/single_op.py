@@ -14,7 +14,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Buf, Check, neutral
 from ...ir.passes.rows_as_masks import counted_axis
 from .evaluate import Evaluator, Place, as_index, load
-from .framing import identity, place_values, places_of
+from .kernel_axes import identity, place_values, places_of
 
 
 @dataclass
@@ -149,6 +149,6 @@ class Checks:
 def owner_of(n: Node) -> tuple[int, int | None]:
     """(the axis whose destinations chunks share out, the axis of the indices that counts along it if there is one)."""
     axes, shape = n.arg[:2]
-    found = [(shape[a], a, counted_axis(i)) for a, i in zip(axes, n.src[1:], strict=True)]
-    fits = [(extent, a, d) for extent, a, d in found if d is not None and n.src[1].shape[d] == extent]
+    candidates = [(shape[a], a, counted_axis(i)) for a, i in zip(axes, n.src[1:], strict=True)]
+    fits = [(extent, a, d) for extent, a, d in candidates if d is not None and n.src[1].shape[d] == extent]
     return max(fits, key=lambda f: f[0])[1:] if fits else (axes[0], None)

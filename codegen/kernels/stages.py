@@ -38,8 +38,8 @@ class Reduction:
 
     def into(self, acc: Buf, at: Index, value: Node) -> Reduce:
         """Adds a value to an element of an accumulator."""
-        found = Reduce(acc, at, self.kind, value)
-        return replace(found, rounded=True) if self.rounded and found.fuses else found
+        reduce = Reduce(acc, at, self.kind, value)
+        return replace(reduce, rounded=True) if self.rounded and reduce.fuses else reduce
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Stage:
 
 
 @dataclass
-class Frame:
+class AxisMap:
     """How the axes of a kernel are expressed: an Index for each outer axis, loop axes for each inner signature."""
 
     outer: Sequence[Index]
@@ -93,16 +93,16 @@ class Frame:
 
 
 class StageBuilder:
-    """Evaluates every unit of a kernel in one frame."""
+    """Evaluates every unit of a kernel over one AxisMap."""
 
-    def __init__(self, kernel: Kernel, places: dict[Node, Place], outputs: dict[Node, Place], frame: Frame) -> None:
-        self.kernel, self.frame, self.outputs = kernel, frame, outputs
+    def __init__(self, kernel: Kernel, places: dict[Node, Place], outputs: dict[Node, Place], axes: AxisMap) -> None:
+        self.kernel, self.axes, self.outputs = kernel, axes, outputs
         self.unit = {u.node: u for u in kernel.units}
         reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE and u not in kernel.columns]
         sums = [u for u in kernel.units if u in kernel.columns]
         self.sums = {u.node: Buf(f"sums{i}", u.node.dtype, u.node.size, SCRATCH, u.node.site) for i, u in enumerate(sums)}
-        space = REG if frame.lanes == 1 else SCRATCH
-        self.accs = {n: Buf(f"{WORDS[n.arg[0]]}{i}", n.dtype, frame.lanes, space, n.site) for i, n in enumerate(reduces)}
+        space = REG if axes.lanes == 1 else SCRATCH
+        self.accs = {n: Buf(f"{WORDS[n.arg[0]]}{i}", n.dtype, axes.lanes, space, n.site) for i, n in enumerate(reduces)}
         self.level = self._levels()
         self.needed = self._needed()
         self.total = self._totals()
@@ -112,7 +112,7 @@ class StageBuilder:
 
     def _local(self, n: Node, at: tuple[Index, ...]) -> Node | None:
         if n in self.finished:
-            return load(self.accs[n], self.frame.acc_index)
+            return load(self.accs[n], self.axes.acc_index)
         if n in self.saved and self.saved[n][1] == at:
             return load(self.saved[n][0], self.saved[n][2])
         return None
@@ -162,14 +162,14 @@ class StageBuilder:
         outer = self.kernel.outer[u]
         inner = u.inner_vars(outer)
         signature = tuple(v.extent for v in inner)
-        by = dict(zip(outer, self.frame.outer, strict=True))
+        by = dict(zip(outer, self.axes.outer, strict=True))
         if inner:
-            by |= dict(zip(inner, self.frame.inner(signature)[1], strict=True))
+            by |= dict(zip(inner, self.axes.inner(signature)[1], strict=True))
         return signature, by
 
     def _loop(self, signature: Signature, loops: dict[Signature, RowLoop]) -> RowLoop:
         if signature not in loops:
-            loops[signature] = RowLoop(list(self.frame.inner(signature)[0]))
+            loops[signature] = RowLoop(list(self.axes.inner(signature)[0]))
         return loops[signature]
 
     def _reduce(self, u: Unit, loops: dict[Signature, RowLoop]) -> None:
@@ -198,19 +198,19 @@ class StageBuilder:
         for u in self._frontier(number):
             signature, by = self._inner(u)
             size = prod(signature) * u.node.dtype.itemsize
-            if signature not in loops or size > self.frame.scratch_bytes:
+            if signature not in loops or size > self.axes.scratch_bytes:
                 continue
             at = self._position(u, by)
             axes = loops[signature].axes
             position = row_major([var(v) for v in axes], [v.extent for v in axes])
-            buf = Buf(f"{u.node.op.value}_row{len(self.saved)}", u.node.dtype, prod(signature), self.frame.keep, u.node.site)
+            buf = Buf(f"{u.node.op.value}_row{len(self.saved)}", u.node.dtype, prod(signature), self.axes.keep, u.node.site)
             loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
-            self.frame.scratch_bytes -= size
+            self.axes.scratch_bytes -= size
             self.saved[u.node] = (buf, tuple(at), position)
 
     def _frontier(self, number: int) -> list[Unit]:
         """Costly maps computed in this stage that later stages read directly: what they are made of need not be kept."""
-        wanted, found = set[Node](), []
+        wanted, costly = set[Node](), []
         for u in reversed(self.kernel.units):
             stages = self.needed[u.node] if u.node.op is not Op.REDUCE else {self.level[u.node]}
             root = u.node.op is Op.REDUCE or u.node in self.kernel.outputs
@@ -218,10 +218,10 @@ class StageBuilder:
                 continue
             keep = u.node.op in ELEMENTWISE and number in stages and self.total[u.node] >= EXPENSIVE
             if keep and u.node not in self.saved:
-                found.append(u)
+                costly.append(u)
             elif u.node not in self.saved:
                 wanted |= {r.base for r in u.reads if r.base in self.unit and r.base.op is not Op.REDUCE}
-        return found[::-1]
+        return costly[::-1]
 
     def _totals(self) -> dict[Node, int]:
         """Operations to evaluate each map from what is in memory or accumulated (at most EXPENSIVE counts)."""

@@ -157,12 +157,12 @@ def _load_apart(a: Access, stride: int) -> Val:
     out: Val | None = None
     for i in range(stride):
         first = i * n if a.live or i < stride - 1 else (stride - 1) * (n - 1)
-        found = load_vector(a, a.ptr(first), _live_apart(a, first, stride))
+        part = load_vector(a, a.ptr(first), _live_apart(a, first, stride))
         here = [stride * lane // n == i for lane in range(n)]
         if out is None:
-            out = w.shuffle(found, [stride * lane if mine else 0 for lane, mine in enumerate(here)])
+            out = w.shuffle(part, [stride * lane if mine else 0 for lane, mine in enumerate(here)])
         else:
-            out = w.shuffle(out, [n + stride * lane - first if mine else lane for lane, mine in enumerate(here)], found)
+            out = w.shuffle(out, [n + stride * lane - first if mine else lane for lane, mine in enumerate(here)], part)
     assert out is not None
     return out
 

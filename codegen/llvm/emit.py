@@ -272,10 +272,10 @@ class Emitter:
         """Stores a square of elements that lie across the lanes, if that is what the loop does."""
         lanes = next((t for t in s.body if isinstance(t, For)), None)
         w = self.fn.plan.widths.get(lanes.var, 1) if lanes else 1
-        found = square(s, w)
-        if found is None or found[1].buf.space == REG or self.scope.lanes is not None:
+        block = square(s, w)
+        if block is None or block[1].buf.space == REG or self.scope.lanes is not None:
             return False
-        loop, store = found
+        loop, store = block
         assert isinstance(s.extent, int) and isinstance(loop.extent, int)
         tails = [self.tail(w, integer(loop.extent), 0)]
         rows: list[Val] = []
@@ -419,13 +419,13 @@ def _bind_arguments(emitter: Emitter, loops: Loops, phase: For) -> None:
     for slot, buf in enumerate(loops.buffers):
         if buf in used:
             emitter.fn.base[buf] = emitter.w.argument("ptr", slot, names.name(buf))
-    found = list(statements([phase]))
-    extents = [e for s in found if isinstance(s, For) for e in (s.extent, s.total)]
-    extents += [s.site for s in found if isinstance(s, Check)]
+    inside = list(statements([phase]))
+    extents = [e for s in inside if isinstance(s, For) for e in (s.extent, s.total)]
+    extents += [s.site for s in inside if isinstance(s, Check)]
     for slot, param in enumerate(loops.params, len(loops.buffers)):
         if param in extents:
             emitter.params[param] = emitter.w.argument("i64", slot, names.name(param))
-    if any(isinstance(s, Check) for s in found):
+    if any(isinstance(s, Check) for s in inside):
         emitter.status = emitter.w.argument("ptr", len(loops.buffers) + len(loops.params), "status")
 
 

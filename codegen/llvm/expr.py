@@ -47,10 +47,10 @@ def evaluate(fn: Function, root: Node, group: int) -> Val:
 
 def _is_known(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> bool:
     """Whether n has a value at this place; it is then among `values`."""
-    found = Val(const_text(n.arg, n.dtype), elem_type(n.dtype)) if n.op is Op.CONST else fn.scope.value(n, group)
-    if found is not None:
-        values[n] = found
-    return found is not None
+    value = Val(const_text(n.arg, n.dtype), elem_type(n.dtype)) if n.op is Op.CONST else fn.scope.value(n, group)
+    if value is not None:
+        values[n] = value
+    return value is not None
 
 
 def _compute(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> Val:

@@ -98,20 +98,20 @@ def plan_phase(phase: For, target: Target) -> Plan:
 
 def _whole_rows(loop: For) -> dict[Buf, list[Index]]:
     """The first elements of rows that a LANES loop reads whole, in unrolled loops over their elements."""
-    found: dict[Buf, list[Index]] = {}
+    firsts: dict[Buf, list[Index]] = {}
     for s in statements(loop.body):
         if isinstance(s, For) and s.kind == UNROLL and s.total is None and isinstance(s.extent, int) and s.extent <= MOST_COLUMNS:
             for buf, index in _plain_loads(s.body):
                 rest = index - Index({s.var: 1, loop.var: s.extent})
                 if s.extent > 1 and rest.vars().isdisjoint((s.var, loop.var)):
-                    found.setdefault(buf, []).append(index - Index({s.var: 1}))
-    return found
+                    firsts.setdefault(buf, []).append(index - Index({s.var: 1}))
+    return firsts
 
 
 def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:
     """What is loaded from arguments without a mask, and where, if that depends on no value."""
-    found = [n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD]
-    return [(buf, index) for buf, index, mask in found if buf.space == GLOBAL and not mask and not index.values()]
+    loads = [n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD]
+    return [(buf, index) for buf, index, mask in loads if buf.space == GLOBAL and not mask and not index.values()]
 
 
 def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) -> None:

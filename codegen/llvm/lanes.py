@@ -109,9 +109,9 @@ def _block(scope: Scope, term: Div | Mod | Gathered | Var, group: int) -> Val:
         case Var():
             return scope.vars[term]
         case Gathered(n, extent):
-            found = scope.value(n, group)
-            assert found is not None
-            return _clamped(w, found, extent)
+            value = scope.value(n, group)
+            assert value is not None
+            return _clamped(w, value, extent)
         case Div(index, by):
             return _divide(w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0])
         case Mod(index, by):
@@ -198,9 +198,9 @@ def _vector_term(scope: Scope, term: object, group: int, bits: int) -> Val:
     w = scope.writer
     match term:
         case Gathered(n, extent):
-            found = scope.value(n, group)
-            assert found is not None
-            return _narrow(w, _clamped(w, found, extent), bits)
+            value = scope.value(n, group)
+            assert value is not None
+            return _narrow(w, _clamped(w, value, extent), bits)
         case Div(index, by):
             return _divide(w, vector_index(scope, index, group, bits), by, index.bounds[0])
         case Mod(index, by):

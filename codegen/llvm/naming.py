@@ -60,9 +60,9 @@ def notes(text: str) -> dict[str, str]:
 
 def noted(module: str, said: Mapping[str, str]) -> str:
     """A module that LLVM has printed, which keeps labels and forgets comments."""
-    return _LABEL.sub(lambda found: found[0] + (f"\n  ; {said[found[1]]}" if found[1] in said else ""), module)
+    return _LABEL.sub(lambda match: match[0] + (f"\n  ; {said[match[1]]}" if match[1] in said else ""), module)
 
 
 def marked(assembly: str, said: Mapping[str, str]) -> str:
     """Verbose assembly, where a comment names the block that begins."""
-    return _BLOCK.sub(lambda found: found[0] + (f"\t{found[1]} {said[found[2]]}\n" if found[2] in said else ""), assembly)
+    return _BLOCK.sub(lambda match: match[0] + (f"\t{match[1]} {said[match[2]]}\n" if match[2] in said else ""), assembly)

@@ -122,8 +122,8 @@ class Writer(Naming):
 
     def pure(self, rhs: str, elem: str, w: int, *on: Val) -> Val:
         """A value that depends on nothing but `on`: written once."""
-        found = self.known(rhs)
-        return found or self.remember(rhs, self.emit(rhs, elem, w, max([v.level for v in on], default=0)))
+        value = self.known(rhs)
+        return value or self.remember(rhs, self.emit(rhs, elem, w, max([v.level for v in on], default=0)))
 
     def binary(self, op: str, a: Val, b: Val) -> Val:
         a, b = self.same_lanes(a, b)
@@ -226,8 +226,8 @@ class Writer(Naming):
         if by.literal and by.w == 1 and by.text == "0":
             return base
         rhs = f"getelementptr {elem}, {base}, {by}"
-        found = self.known(rhs)
-        return found or self.remember(rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), self.family(base)))
+        value = self.known(rhs)
+        return value or self.remember(rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), self.family(base)))
 
     def load(self, ptr: Val, elem: str, w: int, align: int, level: int) -> Val:
         return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level), self.family(ptr))

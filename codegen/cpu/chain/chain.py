@@ -27,7 +27,7 @@ from ...kernels.chain import ChainProblem, ChainStage, KnownValues, Result, Spac
 from ...kernels.chain_task import ROW_VECTORS, Sizes, Task
 from ...kernels.contraction import contiguous, is_plain
 from ...kernels.evaluate import load
-from ...kernels.framing import identity
+from ...kernels.kernel_axes import identity
 from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target

@@ -36,13 +36,13 @@ def best_tile(rows: int, vectors: int, registers: int) -> tuple[int, int]:
 
     Measured on AVX-512, attention of 512 x 64: 6x4 (two sizes, twice the code) 10.6 ms, 12x2 10.9, 4x4 11.1, 8x2 11.2.
     """
-    found = []
+    tiles = []
     for v in (d for d in (1, 2, 3, 4) if vectors % d == 0):
         for r in range(1, min(rows, (registers - v - 2) // v, 12) + 1):
             loads, ragged = (r + v) / (r * v), rows % r != 0
             short = max(0.0, 1 - r * v / 8)  # too few sums to hide the latency of an addition
-            found.append((loads / 4 + 0.05 * ragged + short, -r, v))
-    _, r, v = min(found)
+            tiles.append((loads / 4 + 0.05 * ragged + short, -r, v))
+    _, r, v = min(tiles)
     return -r, v
 
 

@@ -26,12 +26,12 @@ from ...kernels.loop_axes import balanced, cut, extent, in_last, itemsize_in_mem
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Tuning
-from ..prefetch import AHEAD, prefetches
+from ..prefetch import PREFETCHED, prefetches
 from .products import ContractionTask
 
 ACCUMULATORS = {32: (24, 8), 16: (9, 4)}  # of a tile, and the most rows, by vector registers
 MOST_COLUMNS = 6
-COLUMNS_AHEAD = 3  # at most, of a tile whose columns are asked for ahead: memory serves few streams best
+PREFETCHED_COLUMNS = 3  # at most, of a tile whose columns are prefetched: memory serves few streams best
 TASK_WORK = 1 << 16  # multiplications of a task, at least: some microseconds
 PACKED_COLUMNS = 512  # of a task that gathers the small factor: that takes as long as 50 of them
 COPIED_COLUMNS = 48  # of a task that copies it
@@ -63,7 +63,7 @@ class _Block(ContractionTask):
         self.item = itemsize_in_memory(matrix)
         self.hints = lies_beyond(p, matrix, target.l3 // 2)
         self.blocked = self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
-        most_columns = COLUMNS_AHEAD if self.hints and self.blocked else MOST_COLUMNS
+        most_columns = PREFETCHED_COLUMNS if self.hints and self.blocked else MOST_COLUMNS
         self.columns = min(self.n, most_columns, accumulators // self.row_tiles[0][0])
         self._block_k(small.dtype.itemsize, target)
         lies_along_k = contiguous(small, p.reduced[-1][-1])
@@ -86,10 +86,10 @@ class _Block(ContractionTask):
 
     def _block_k(self, itemsize: int, target: Target) -> None:
         """Blocks of the last group of k where the rows do not fit into L1: a block of all of them takes half of it, and a tile
-        what is asked for ahead."""
+        what is prefetched."""
         *front, last = (extent(g) for g in self.p.reduced)
         most = target.l1 // 2 // (self.m * itemsize)
-        most = max(self.p.width, min(most, AHEAD // (self.columns * self.item)) if self.hints else most)
+        most = max(self.p.width, min(most, PREFETCHED // (self.columns * self.item)) if self.hints else most)
         parts = -(-last // most) if self.blocked else 1
         self.k_block = last if parts == 1 else -(-last // (parts * self.p.width)) * self.p.width
         self.k_parts = -(-last // self.k_block)
@@ -153,7 +153,7 @@ class _Block(ContractionTask):
             out.append(For(at, next(iter(self.params), count), SERIAL, tile))
         return out
 
-    def _tile(self, row: Index, rows: int, column: Index, columns: int, ahead: bool) -> list[Stmt]:
+    def _tile(self, row: Index, rows: int, column: Index, columns: int, prefetched: bool) -> list[Stmt]:
         i, j, k = Var("i", rows), Var("j", columns), Var("k", self.k_block)
         at = self._at(row + var(i), column + var(j), k)
         acc = Buf("acc", self.dtype, rows * columns, REG)
@@ -169,15 +169,15 @@ class _Block(ContractionTask):
             finish: list[Stmt] = [Reduce(self.sums, local, "add", load(acc, place))]
         else:
             finish = self._writes(row + var(i), column + var(j), load(acc, place))
-        body = [*self._prefetches(column, columns, k), tile] if ahead else [tile]
+        body = [*self._prefetches(column, columns, k), tile] if prefetched else [tile]
         return [Alloc(acc, 0), self._k_loop(k, body, unroll), For(i, rows, UNROLL, [For(j, columns, UNROLL, finish)])]
 
     def _prefetches(self, column: Index, columns: int, k: Var) -> list[Stmt]:
         """The same steps of k in the next tile of columns, or where that is far ahead later steps in this one."""
         j, tile = Var("j", columns), columns * self.k_block * self.item
-        at = self._at(Index(), column + (columns if tile <= 2 * AHEAD else 0) + var(j), k)
-        if tile > 2 * AHEAD:
-            later = self.k_first + var(k) + AHEAD // (columns * self.item)
+        at = self._at(Index(), column + (columns if tile <= 2 * PREFETCHED else 0) + var(j), k)
+        if tile > 2 * PREFETCHED:
+            later = self.k_first + var(k) + PREFETCHED // (columns * self.item)
             at |= spread_groups(self.p.reduced, [*map(var, self.front), later])
         return [For(j, columns, UNROLL, [*prefetches(self.p.factor(self.p.lane_factor, at), k)])]
 

@@ -7,7 +7,7 @@ for task (batch, block of rows, block of lanes):
             pack rows                          where they do not lie well
             for tile of rows:
                 for tile of lanes:             accumulators in registers, k innermost; then sums[i][j]
-                epilogue of the rows           after the last block of k; its memory was asked for meanwhile
+                epilogue of the rows           after the last block of k; its memory was prefetched meanwhile
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     factors = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
     if tuning.fastest is None:
         return _Task(p, choose(p, target, *factors), target, tuning).in_sizes()
-    found = [_Task(p, s, target, tuning).in_sizes() for s in candidates(p, target, *factors)]
-    return tuning.fastest(found, target)
+    tasks = [_Task(p, s, target, tuning).in_sizes() for s in candidates(p, target, *factors)]
+    return tuning.fastest(tasks, target)
 
 
 class _Task(ContractionTask):

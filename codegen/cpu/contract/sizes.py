@@ -64,10 +64,10 @@ def candidates(p: Problem, target: Target, row_value: Node, lane_value: Node) ->
     """The choice of the cost model and others that add up in the same order: tiles, lanes of a task, packing."""
     first, *others = _tiles(p, target, row_value)[:CANDIDATE_TILES]
     ways = [(first, MOST_TILES), (first, MOST_TILES // 2), (first, 2 * MOST_TILES), *((tile, MOST_TILES) for tile in others)]
-    found = [choose(p, target, row_value, lane_value, *way) for way in ways]
-    if found[0].lanes == IN_PLACE:
-        found.append(replace(found[0], lanes=BY_LINE, why=(found[0].why[0], "tried")))
-    return [s for i, s in enumerate(found) if s not in found[:i]]
+    tilings = [choose(p, target, row_value, lane_value, *way) for way in ways]
+    if tilings[0].lanes == IN_PLACE:
+        tilings.append(replace(tilings[0], lanes=BY_LINE, why=(tilings[0].why[0], "tried")))
+    return [s for i, s in enumerate(tilings) if s not in tilings[:i]]
 
 
 def choose(

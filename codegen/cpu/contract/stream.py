@@ -24,7 +24,7 @@ from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Tuning
-from ..prefetch import AHEAD, prefetches
+from ..prefetch import PREFETCHED, prefetches
 from .products import LineTask
 
 STEPS = {32: (4, 4), 16: (4, 2)}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
@@ -57,9 +57,9 @@ class _Block(LineTask):
         self.panel = Buf("small", small.dtype, p.m * self.row, SCRATCH) if packs else None
 
     def _lanes_of_block(self) -> int:
-        """So many that their sums stay in L1, next to what is asked for ahead of its use where that is done."""
+        """So many that their sums stay in L1, next to what is prefetched where that is done."""
         l1, size = self.target.l1, self.dtype.itemsize
-        most = min(l1 * 2 // 3 // self.p.m, AHEAD // self.steps) if self.hints else l1 // 3 // self.p.m
+        most = min(l1 * 2 // 3 // self.p.m, PREFETCHED // self.steps) if self.hints else l1 // 3 // self.p.m
         block = loop_axes.lane_block(self.lanes, size, groups_extent(self.outer), most)
         return min(block, loop_axes.power_of_two(most) // size) if self.hints else block
 

@@ -79,10 +79,10 @@ class _Task(WindowTask):
 
 def _lane_cells(line: int, width: int, vectors: int) -> list[tuple[int, int, int]]:
     """Tiles of a line as (lanes, first, count): whole vectors, except for what ends the line."""
-    found = [(size * width, first * width, count) for size, first, count in balanced(-(-line // width), vectors)]
+    tiles = [(size * width, first * width, count) for size, first, count in balanced(-(-line // width), vectors)]
     if line % width:
-        lanes, first, count = found.pop()
-        found += [(lanes, first, count - 1)] if count > 1 else []
+        lanes, first, count = tiles.pop()
+        tiles += [(lanes, first, count - 1)] if count > 1 else []
         start = first + (count - 1) * lanes
-        found.append((line - start, start, 1))
-    return found
+        tiles.append((line - start, start, 1))
+    return tiles

@@ -35,8 +35,8 @@ class Source(Box):
         """An element of the factor, given by its place in the base; along some axes it is sure to be within the bounds."""
         places = zip(at, self.bounds, sure, strict=True)
         inside = mask_of(Range(e, lo, hi) for e, (lo, hi), certain in places if not certain)
-        found = Evaluator(p.inputs).value(self.base, at, inside)
-        return reduce(lambda v, c: node(Op.CAST, (v,), c.arg), reversed(self.casts), found)
+        value = Evaluator(p.inputs).value(self.base, at, inside)
+        return reduce(lambda v, c: node(Op.CAST, (v,), c.arg), reversed(self.casts), value)
 
     def sure(self, beyond: Var | None) -> list[bool]:
         """Along which axes every place is within the bounds, even if a variable goes beyond its extent."""

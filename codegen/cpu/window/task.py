@@ -19,10 +19,10 @@ from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Sto
 from ....ir.loops.walk import Substitution
 from ....wording import plural
 from ...kernels.evaluate import Place, load
-from ...kernels.framing import in_registers
+from ...kernels.kernel_axes import in_registers
 from ...kernels.loop_axes import cut, nested
 from ...kernels.lowered import Lowered
-from ...kernels.stages import Frame, Signature, Stage, StageBuilder
+from ...kernels.stages import AxisMap, Signature, Stage, StageBuilder
 from ..chunks import Chunks, Tuning
 from .problem import Tile, Units, Windows, spread, tiles_of
 
@@ -136,4 +136,4 @@ def pool_stages(w: Windows, at: dict[Var, Index], results: Place) -> list[Stage]
 
     units = [u for u in kernel.units if u in kernel.outer and u is not p.anchor]
     epilogue = replace(kernel, units=units)
-    return StageBuilder(epilogue, p.inputs | {p.anchor.node: results}, p.outputs, Frame(outer, inner)).build()
+    return StageBuilder(epilogue, p.inputs | {p.anchor.node: results}, p.outputs, AxisMap(outer, inner)).build()

@@ -37,18 +37,18 @@ def windows(p: Problem, target: Target, tuning: Tuning) -> Estimate | Refusal:
 
 def _ways(w: Windows, tuning: Tuning) -> list[Estimate]:
     """What is possible: lanes are contiguous in the copy, panels fit."""
-    found = []
+    estimates = []
     channels = window_channels.choose_tile(w)
     if channels:
         lower = partial(window_channels.lower_channels, w, channels, tuning)
-        found.append(Estimate(lower, window_channels.channel_cycles(w, channels)))
+        estimates.append(Estimate(lower, window_channels.channel_cycles(w, channels)))
     if w.step(w.places[-1]) == 1:
         places = window_places.choose_tile(w)
-        found.append(Estimate(partial(window_places.lower_places, w, places, tuning), window_places.place_cycles(w, places)))
+        estimates.append(Estimate(partial(window_places.lower_places, w, places, tuning), window_places.place_cycles(w, places)))
     if w.step(w.reduced[-1]) == 1 and not w.p.pooled:
         sums = window_sums.choose_tile(w)
-        found.append(Estimate(partial(window_sums.lower_sums, w, sums, tuning), window_sums.sum_cycles(w, sums)))
-    return found
+        estimates.append(Estimate(partial(window_sums.lower_sums, w, sums, tuning), window_sums.sum_cycles(w, sums)))
+    return estimates
 
 
 def find_windows(p: Problem, target: Target) -> Windows | None:

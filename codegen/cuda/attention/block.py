@@ -25,7 +25,7 @@ from ....wording import plural
 from ...kernels.chain import ChainProblem, ChainStage, Result, Score, SpacePosition, StagePlan
 from ...kernels.chain_task import Sizes, Task
 from ...kernels.evaluate import load
-from ...kernels.framing import identity
+from ...kernels.kernel_axes import identity
 from .flags import Check
 from .panels import Panel, Panels
 from .sizes import weights_stride
@@ -198,10 +198,10 @@ class RowBlock(Task):
             Reduce(b, place.line, u.node.arg[0], p.reduced(u, at, held, mask), mask) for u, b in accs.items()
         ]
         kept = {u: p.of_space(u, at, held, mask) for u in stage.kept}
-        found = {r: p.weight(r, at, held, mask) for r in stage.weights}
-        for number, value in enumerate(dict.fromkeys(found.values())):
+        weight_of = {r: p.weight(r, at, held, mask) for r in stage.weights}
+        for number, value in enumerate(dict.fromkeys(weight_of.values())):
             weights = self._scratch(f"weights{number}", self.s.rows * self.stride, self.panels.dtype)
-            self.weights |= {r: weights for r, v in found.items() if v is value}
+            self.weights |= {r: weights for r, v in weight_of.items() if v is value}
             body.append(Store(weights, place.row * self.stride + place.element, narrowed(value, weights.dtype)))
         places = self._places(list(kept.values()), place.at, [self.strips[u] for u in stage.free])
         self.strips |= {u: places[v] for u, v in kept.items()}
@@ -209,11 +209,11 @@ class RowBlock(Task):
 
     def _joined(self, u: Unit, parts: Buf, first: Index) -> Node:
         """What all threads that share a row found."""
-        found = [load(parts, first + i) for i in range(self.space.shares)]
+        shares = [load(parts, first + i) for i in range(self.space.shares)]
         op = {"max": Op.MAX, "add": Op.ADD}[u.node.arg[0]]
-        while len(found) > 1:
-            found = [node(op, (a, b)) for a, b in zip(found[::2], found[1::2], strict=True)]
-        return found[0]
+        while len(shares) > 1:
+            shares = [node(op, (a, b)) for a, b in zip(shares[::2], shares[1::2], strict=True)]
+        return shares[0]
 
     # ------------------------------------------------------------ epilogue
 

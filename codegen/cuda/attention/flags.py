@@ -57,11 +57,11 @@ class Check(Task):
 
     def operands(self) -> list[Operand]:
         p = self.p
-        found: list[Operand] = [] if self.of_rows else [(r.width, self._value_of(r)) for r in p.results]
+        operands: list[Operand] = [] if self.of_rows else [(r.width, self._value_of(r)) for r in p.results]
         if p.chain.reduces:
-            return found
+            return operands
         follows = {r: self._follows(r)[not self.of_rows] for r in p.results}
-        return found + [(1, self._weight_of(r)) for r in p.results if follows[r]]
+        return operands + [(1, self._weight_of(r)) for r in p.results if follows[r]]
 
     def _weight_of(self, r: Result) -> Callable[[Index, Index], Node]:
         def weight(line: Index, _: Index) -> Node:

@@ -97,19 +97,19 @@ class Panels:
         self.key = {q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key, narrow=narrow)) for q in p.scores}
         self.value = {r: self._of_result(columns, r, narrow) for r in p.results}
         self.rows, self.columns = list(rows.values()), list(columns.values())
-        arrive = self.tensor and p.length() > COLUMNS[0] and all(panel.lies_in_pieces(p.trial) for panel in self.columns)
+        arrive = self.tensor and p.length() > COLUMNS[0] and all(panel.lies_in_pieces(p.own_position) for panel in self.columns)
         self.slots = 2 if arrive else 1  # blocks of columns in shared memory: the next one arrives while one is multiplied
 
-    def _of_result(self, found: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
-        panel = self._panel(found, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))
+    def _of_result(self, panels: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
+        panel = self._panel(panels, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))
         panel.padded = max(panel.padded, self.tile(SIDE, r.width).padded)
         return panel
 
-    def _panel(self, found: dict[Node, Panel], name: str, width: int, value: Value) -> Panel:
+    def _panel(self, panels: dict[Node, Panel], name: str, width: int, value: Value) -> Panel:
         """Equal factors are one panel."""
         element = self._elements.setdefault(width, Var("c", width))
-        key = value(self.p.trial, var(element), ())
-        return found.setdefault(key, Panel(f"{name}{len(found)}", self.dtype, width, self.steps(width), value))
+        key = value(self.p.own_position, var(element), ())
+        return panels.setdefault(key, Panel(f"{name}{len(panels)}", self.dtype, width, self.steps(width), value))
 
     def steps(self, terms: int) -> int:
         """Steps of a sum of so many terms, padded."""
@@ -121,7 +121,7 @@ class Panels:
 
     def nbytes(self, rows: int, columns: int) -> int:
         """Shared memory for so many rows and columns."""
-        of_rows, of_columns = (sum(panel.stride for panel in found) for found in (self.rows, self.columns))
+        of_rows, of_columns = (sum(panel.stride for panel in panels) for panels in (self.rows, self.columns))
         return (rows * of_rows + self.slots * columns * of_columns) * self.dtype.itemsize
 
 
@@ -130,6 +130,6 @@ def tensor_dtype(p: ChainProblem, target: CudaTarget) -> DType | None:
     if p.dtype is not dt.float32 or not target.has_async_copies:
         return None
     factors = [f for q in p.scores for f in (q.query, q.key)] + [r.value for r in p.results]
-    found = {p.narrow_dtype(f) for f in factors}
-    (only,) = found if len(found) == 1 else (None,)
+    dtypes = {p.narrow_dtype(f) for f in factors}
+    (only,) = dtypes if len(dtypes) == 1 else (None,)
     return only or (dt.float32 if target.matmul == "tf32" else None)

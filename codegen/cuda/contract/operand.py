@@ -28,15 +28,15 @@ PIECE = 16  # bytes of the widest access
 def stored_factor(p: Problem, factor: Node) -> tuple[Node, Callable[[dict[Var, Index], Mask], Node]]:
     """What a tile holds of a factor: itself or the 16-bit floats that it widens; its value at an index, 0 outside of a mask."""
 
-    def found(by: dict[Var, Index], guard: Mask) -> tuple[Node, list[Index], Mask]:
+    def accessed(by: dict[Var, Index], guard: Mask) -> tuple[Node, list[Index], Mask]:
         n, at, ranges = resolve(factor, p.coordinates(by))
         widens = n.op is Op.CAST and n not in p.inputs and n.src[0].dtype.is_half and n.dtype is dt.float32
         return (n.src[0] if widens else n), at, mask_of([*guard, *ranges])
 
     def value(by: dict[Var, Index], guard: Mask) -> Node:
-        return Evaluator(p.inputs).value(*found(by, guard))
+        return Evaluator(p.inputs).value(*accessed(by, guard))
 
-    return found(p.itself, ())[0], value
+    return accessed(p.itself, ())[0], value
 
 
 @dataclass(frozen=True)

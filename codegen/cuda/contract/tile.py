@@ -105,9 +105,9 @@ def fastest_tile(p: Problem, target: CudaTarget) -> tuple[Tile, float, str]:
     factors = [stored_factor(p, f)[0].dtype for f in (p.row_factor, p.lane_factor)]
     itemsize = max(d.itemsize for d in factors)
     tiles = tensor_tiles(itemsize) if _on_tensor_cores(p, factors, target) else simt_tiles(p.anchor.node.dtype.itemsize)
-    found = {c: estimated(p, c, itemsize) for t in tiles for c in _in_parts(p, t)}
-    tile = min(found, key=lambda c: found[c][0])
-    return tile, *found[tile]
+    estimates = {c: estimated(p, c, itemsize) for t in tiles for c in _in_parts(p, t)}
+    tile = min(estimates, key=lambda c: estimates[c][0])
+    return tile, *estimates[tile]
 
 
 def _on_tensor_cores(p: Problem, factors: list[DType], target: CudaTarget) -> bool:
@@ -119,12 +119,12 @@ def _on_tensor_cores(p: Problem, factors: list[DType], target: CudaTarget) -> bo
 def _in_parts(p: Problem, t: Tile) -> list[Tile]:
     """A tile with its sums in one block, or in more."""
     steps, results = ceil(p.k / t.k), groups_extent(p.batch) * p.m * p.n
-    found, parts = [t], 2
+    tiles, parts = [t], 2
     most = min(MOST_PARTS, PARTIAL // (results * p.anchor.node.dtype.itemsize))
     while parts <= most and steps >= parts * LEAST_STEPS:
-        found.append(replace(t, parts=ceil(steps / ceil(steps / parts))))
+        tiles.append(replace(t, parts=ceil(steps / ceil(steps / parts))))
         parts *= 2
-    return found
+    return tiles
 
 
 def blocks(p: Problem, t: Tile) -> int:

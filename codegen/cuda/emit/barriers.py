@@ -94,8 +94,8 @@ class _Flow:
     def is_shared(self, buf: Buf) -> bool:
         return buf.space not in (REG, THREAD) and buf not in self.layout.registers
 
-    def touches(self, found: Iterable[tuple[Buf, Index]], who: Callable[[Index], object]) -> list[Touch]:
-        return [Touch(b, i, who(i)) for b, i in found if self.is_shared(b)]
+    def touches(self, places: Iterable[tuple[Buf, Index]], who: Callable[[Index], object]) -> list[Touch]:
+        return [Touch(b, i, who(i)) for b, i in places if self.is_shared(b)]
 
     # ------------------------------------------------------------ statements
 
@@ -120,10 +120,10 @@ class _Flow:
 
     def lanes(self, s: For, state: State) -> None:
         self.sums_before(s, state)
-        found = accesses([s])
+        inside = accesses([s])
         written = {b for b in _written(s.body)}
         mapping = (s.extent, s.total, s.base, self.layout.unroll[id(s)])
-        touched = [Touch(b, i, owner(s, i, mapping, self.fixed)) for b, i, _ in found if self.is_shared(b)]
+        touched = [Touch(b, i, owner(s, i, mapping, self.fixed)) for b, i, _ in inside if self.is_shared(b)]
         self.access(s, state, touched, [t for t in touched if t.buf in written])
         self.sums_after(s, state)
 
@@ -168,23 +168,23 @@ class _Flow:
 
     def added(self, body: list[Stmt]) -> set[Buf]:
         """Accumulators that get partial sums."""
-        found: set[Buf] = set()
+        partial: set[Buf] = set()
         for s in body:
             if isinstance(s, For) and s.kind in (LANES, WARPS):
-                found |= {t.buf for t in statements(s.body) if isinstance(t, Reduce)} - _allocated(s.body)
+                partial |= {t.buf for t in statements(s.body) if isinstance(t, Reduce)} - _allocated(s.body)
             elif isinstance(s, For | If):
-                found |= self.added(s.body)
-        return {b for b in found if b.space == REG and b not in self.layout.registers}
+                partial |= self.added(s.body)
+        return {b for b in partial if b.space == REG and b not in self.layout.registers}
 
     def used(self, body: list[Stmt]) -> set[Buf]:
         """Accumulators whose sums are needed or replaced."""
-        found = {b for b in reads(body) if b.space == REG}
+        used = {b for b in reads(body) if b.space == REG}
         for s in body:
             if isinstance(s, Store | Reduce):
-                found.add(s.buf)
+                used.add(s.buf)
             elif isinstance(s, If) or (isinstance(s, For) and s.kind not in (LANES, WARPS)):
-                found |= self.used(s.body)
-        return found
+                used |= self.used(s.body)
+        return used
 
     def sums_before(self, s: Stmt, state: State) -> None:
         added, used = self.added([s]), self.used([s])

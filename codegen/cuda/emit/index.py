@@ -78,8 +78,8 @@ class Indices:
 
     def quotient(self, index: Index, by: int, wide: bool) -> str:
         text, blocks, is_long = self.divided(index, by)
-        found = _as(f"({text} / {_constant(by, is_long)})", is_long, wide)
-        return f"({found} - {_constant(blocks, wide)})" if blocks else found
+        quotient = _as(f"({text} / {_constant(by, is_long)})", is_long, wide)
+        return f"({quotient} - {_constant(blocks, wide)})" if blocks else quotient
 
     def remainder(self, index: Index, by: int, wide: bool) -> str:
         text, _, is_long = self.divided(index, by)

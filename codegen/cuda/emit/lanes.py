@@ -182,8 +182,8 @@ class _Dealt:
         plain = all(isinstance(t, Store | Reduce) for t in self.statements)
         if not plain or len(list(runs(self.fn, self.statements))) != 1:
             return {}
-        found = vectors(self.statements, self.e, self.piece)
-        return {n: v for n, v in found.items() if n not in self.fn.known and v.buf.space == GLOBAL}
+        loads = vectors(self.statements, self.e, self.piece)
+        return {n: v for n, v in loads.items() if n not in self.fn.known and v.buf.space == GLOBAL}
 
     def in_flight(self, loads: dict[Node, Vector]) -> int:
         registers = sum(max(1, v.w * v.parts * v.buf.dtype.itemsize // 4) for v in loads.values())

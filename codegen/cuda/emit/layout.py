@@ -72,15 +72,15 @@ def threads_of(loops: Loops, phase: int) -> int:
 
 
 def lay_out(phase: For, threads: int) -> Layout:
-    found = list(_lane_loops(phase.body, threads))
+    loops = list(_lane_loops(phase.body, threads))
     out = Layout()
     allocs = list(_allocs(phase.body, False))
     for buf, _ in allocs:
-        if _is_register_array(buf, found, phase):
+        if _is_register_array(buf, loops, phase):
             out.registers[buf] = 0
-    for one in found:
+    for one in loops:
         out.unroll[id(one.loop)] = _unroll(one, out)
-    _share_registers(out, found)
+    _share_registers(out, loops)
     scratch = [(b, in_warps) for b, in_warps in allocs if b.space == SCRATCH and b not in out.registers]
     last = _last_uses(phase.body)
     for buf, in_warps in scratch:
@@ -106,8 +106,8 @@ def _allocs(body: list[Stmt], in_warps: bool) -> Iterator[tuple[Buf, bool]]:
 
 def accesses(body: list[Stmt]) -> list[tuple[Buf, Index, Mask]]:
     """Every LOAD, Store and Reduce."""
-    found: list[tuple[Buf, Index, Mask]] = [n.arg for n in postorder(all_roots(body)) if n.op is Op.LOAD]
-    return found + [(s.buf, s.index, s.mask) for s in statements(body) if isinstance(s, Store | Reduce)]
+    loads: list[tuple[Buf, Index, Mask]] = [n.arg for n in postorder(all_roots(body)) if n.op is Op.LOAD]
+    return loads + [(s.buf, s.index, s.mask) for s in statements(body) if isinstance(s, Store | Reduce)]
 
 
 def varies(index: Index, v: Var) -> bool:
@@ -116,8 +116,8 @@ def varies(index: Index, v: Var) -> bool:
     return any(v in i.vars() for i in [index, *inside])
 
 
-def _is_register_array(buf: Buf, found: list[_Loop], phase: For) -> bool:
-    users = [(one, index) for one in found for b, index, _ in one.accesses if b is buf]
+def _is_register_array(buf: Buf, loops: list[_Loop], phase: For) -> bool:
+    users = [(one, index) for one in loops for b, index, _ in one.accesses if b is buf]
     match buf.space:
         case "thread":
             return True
@@ -174,10 +174,10 @@ def vector_of(buf: Buf, index: Index, mask: Mask, e: Var) -> int:
     return w if all(c % w == 0 for c in [*(c for _, c in others), index.const]) else 0
 
 
-def _share_registers(out: Layout, found: list[_Loop]) -> None:
+def _share_registers(out: Layout, loops: list[_Loop]) -> None:
     """How many elements of each register array are of one thread: of whole pieces, which all loops must deal out alike."""
     pieces: dict[Buf, tuple[int, int]] = {}
-    for one in found:
+    for one in loops:
         for buf, index, _ in one.accesses:
             if buf in out.registers:
                 out.registers[buf] = max(out.registers[buf], _share(one, out, index))
@@ -229,8 +229,8 @@ def _meet(a: Buf, b: Buf, lives: dict[Buf, tuple[int, int]]) -> bool:
 
 def usual_loads(run: list[Stmt]) -> dict[Node, None]:
     """The LOADs of arguments, through no gathered index, that statements themselves need in any case."""
-    found = postorder([r for s in run for r in roots(s)], usual_operands)
-    return dict.fromkeys(n for n in found if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not operands(n))
+    nodes = postorder([r for s in run for r in roots(s)], usual_operands)
+    return dict.fromkeys(n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not operands(n))
 
 
 def own_loads(s: Stmt) -> list[Node]:

@@ -183,8 +183,8 @@ def _counted(fn: Function, s: For, end: str, unrolled: bool) -> Iterator[None]:
 
 def _indexes_registers(fn: Function, s: For) -> bool:
     """Whether a loop must be unrolled because registers have no addresses."""
-    found = [index for buf, index, _ in accesses(s.body) if fn.is_private(buf) or buf.space == "thread"]
-    return isinstance(s.extent, int) and any(varies(index, s.var) for index in found)
+    places = [index for buf, index, _ in accesses(s.body) if fn.is_private(buf) or buf.space == "thread"]
+    return isinstance(s.extent, int) and any(varies(index, s.var) for index in places)
 
 
 def _warps(fn: Function, s: For) -> None:

@@ -77,29 +77,29 @@ def runs(fn: Function, body: list[Stmt]) -> Iterator[list[Stmt]]:
 
 def vectors(run: list[Stmt], e: Var | None, piece: Var) -> dict[Node, Vector]:
     """LOADs of whole pieces. Of single lanes: those from arguments that differ from piece to piece."""
-    found: dict[Node, Vector] = {}
+    pieces: dict[Node, Vector] = {}
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
         if n.op is not Op.LOAD:
             continue
         buf, index, _ = n.arg
         if e is None:
             if not operands(n) and piece in variables(n) and buf.space == GLOBAL:
-                found[n] = Vector(buf, index, 1, 1)
+                pieces[n] = Vector(buf, index, 1, 1)
         elif w := _vector(buf, n, e):
-            found[n] = Vector(buf, index - Index({e: 1}), w, e.extent // w)
-    return found
+            pieces[n] = Vector(buf, index - Index({e: 1}), w, e.extent // w)
+    return pieces
 
 
 def gathered(run: list[Stmt], lanes: Lanes) -> dict[Node, Vector]:
     """LOADs of whole pieces of arguments, at places that depend on what is alike for a piece: of rows that an index chooses."""
-    found: dict[Node, Vector] = {}
+    pieces: dict[Node, Vector] = {}
     assert lanes.e is not None
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
         if n.op is Op.LOAD and n.arg[0].space == GLOBAL and operands(n) and not any(map(lanes.varies, operands(n))):
             buf, index, mask = n.arg
             if w := vector_of(buf, index, mask, lanes.e):
-                found[n] = Vector(buf, index - Index({lanes.e: 1}), w, lanes.unroll // w)
-    return found
+                pieces[n] = Vector(buf, index - Index({lanes.e: 1}), w, lanes.unroll // w)
+    return pieces
 
 
 def _vector(buf: Buf, n: Node, e: Var) -> int:
@@ -112,8 +112,8 @@ def vector_load(fn: Function, n: Node, v: Vector, part: int) -> str:
     if v.w == 1:
         element = fn.element(v.buf, v.index)
         return f"{condition} ? {element} : {zero(v.buf.dtype)}" if condition else element
-    found = f"weft_load<{v.w}>({fn.address(v.buf, v.index + part * v.w)}{fn.aligned(v.buf)})"
-    return f"{condition} ? {found} : {v.type}{{}}" if condition else found
+    vector = f"weft_load<{v.w}>({fn.address(v.buf, v.index + part * v.w)}{fn.aligned(v.buf)})"
+    return f"{condition} ? {vector} : {v.type}{{}}" if condition else vector
 
 
 def element_of(fn: Function, name: str, v: Vector, slot: str = "") -> str:
@@ -134,18 +134,18 @@ def write_run(fn: Function, run: list[Stmt], other: Body, again: set[Node]) -> N
     if lanes.e is None:
         other(run)
         return
-    for n, found in vectors(run, lanes.e, lanes.piece).items():
-        if n not in fn.known and found.buf not in fn.layout.registers:
-            _load_piece(fn, n, found)
+    for n, vector in vectors(run, lanes.e, lanes.piece).items():
+        if n not in fn.known and vector.buf not in fn.layout.registers:
+            _load_piece(fn, n, vector)
     for n in usual_loads(run):
         if n in again and n not in fn.known and lanes.varies(n):
             _load_elements(fn, n, lanes)
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
         if n.op is not Op.CONST and not lanes.varies(n):
             fn.evaluate(n)
-    for n, found in gathered(run, lanes).items():
+    for n, vector in gathered(run, lanes).items():
         if n not in fn.known:
-            _load_piece(fn, n, found)
+            _load_piece(fn, n, vector)
     outputs = {id(s): v for s in run if isinstance(s, Store) and (v := _stored_vector(fn, s, lanes.e))}
     names = {at: fn.writer.fresh(v.buf.name) for at, v in outputs.items()}
     for at, out in outputs.items():

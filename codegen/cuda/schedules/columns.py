@@ -1,4 +1,4 @@
-"""Reductions along axes that are not contiguous -> Loops: lanes over those that are. In: a Framing. Out: Loops.
+"""Reductions along axes that are not contiguous -> Loops: lanes over those that are. In: a KernelAxes. Out: Loops.
 
     for block (row, tile of lanes):
         for warp: for lane of the tile: sum = 0; for step of the warp's share: sum += x; partial[warp][lane] = sum
@@ -18,7 +18,7 @@ from ....ir.loops.walk import Substitution
 from ....wording import plural
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
-from ...kernels.framing import Framing, combined, identity, reductions_of
+from ...kernels.kernel_axes import KernelAxes, combined, identity, reductions_of
 from ...kernels.lowered import Lowered
 from ...kernels.stages import Reduction, RowLoop, Stage
 from ..target import WARP
@@ -34,19 +34,19 @@ LANE_THREADS = 128  # of a block where one thread does all steps of a lane
 MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 
 
-def lower_columns(f: Framing, lane_group: list[Var]) -> Lowered:
+def lower_columns(k: KernelAxes, lane_group: list[Var]) -> Lowered:
     """Lanes over `lane_group`, warps over shares of the inner axes."""
-    c = Columns(f, lane_group)
+    c = Columns(k, lane_group)
     text = f": tiles of {c.tile} of {plural(c.n, 'lane')}, {c.size} at a time, steps shared by {plural(c.warps, 'warp')}"
-    return c.blocks.lowered(f.kernel, f.buffers, c.body(), c.threads, f.work(), text)
+    return c.blocks.lowered(k.kernel, k.buffers, c.body(), c.threads, k.work(), text)
 
 
 class Columns:
     """A tile of lanes of one row of the other outer axes."""
 
-    def __init__(self, f: Framing, lane_group: list[Var]) -> None:
-        self.f, self.n = f, loop_axes.extent(lane_group)
-        self.others, self.lane_group = [g for g in f.groups if g is not lane_group], lane_group
+    def __init__(self, k: KernelAxes, lane_group: list[Var]) -> None:
+        self.k, self.n = k, loop_axes.extent(lane_group)
+        self.others, self.lane_group = [g for g in k.groups if g is not lane_group], lane_group
         rows = prod(map(loop_axes.extent, self.others))
         self.size = self._size(rows)
         self.tile = WARP * self.size
@@ -74,21 +74,21 @@ class Columns:
         return body
 
     def _stages(self, at: list[Index], acc_index: Index | None = None, lanes: int = 1) -> list[Stage]:
-        return self.f.placed(*self.f.by_groups([*self.others, self.lane_group], acc_index, lanes), at, join=True)
+        return self.k.stages_at(*self.k.map_groups([*self.others, self.lane_group], acc_index, lanes), at, join=True)
 
     def _size(self, rows: int) -> int:
         """Lanes that a thread takes at a time: a vector's, where there are enough tiles."""
         lane = Var("l", self.n)
         at = [*unravel(var(Var("row", rows)), tuple(map(loop_axes.extent, self.others))), var(lane)]
-        size = vector(accesses_of(self._stages(at)), lane, self.f.body * TOGETHER, self.n)
+        size = vector(accesses_of(self._stages(at)), lane, self.k.body * TOGETHER, self.n)
         while size > 1 and rows * self.n // (WARP * size) * MOST_WARPS < MANY_WARPS:
             size //= 2
         return size
 
     def _warps(self, tiles: int) -> int:
         """Warps that share the steps of a tile; they depend on the shape alone, as the order of the sums does."""
-        steps = max(prod(v.extent for v in axes) for axes in self.f.inner.values())
-        bytes_each = sum(r.acc.dtype.itemsize for s in self.f.trial for r in reductions_of(s)) * self.tile
+        steps = max(prod(v.extent for v in axes) for axes in self.k.inner.values())
+        bytes_each = sum(r.acc.dtype.itemsize for s in self.k.probe for r in reductions_of(s)) * self.tile
         warps = 1
         while (
             warps < MOST_WARPS

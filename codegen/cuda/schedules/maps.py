@@ -1,4 +1,4 @@
-"""Maps, and rows so short that one thread does each -> Loops. In: a Framing. Out: Loops.
+"""Maps, and rows so short that one thread does each -> Loops. In: a KernelAxes. Out: Loops.
 
 flat          for block: lanes over all elements, 16 bytes at a time, a few times a thread
 short         for block: lanes over all rows, the reductions of each in registers
@@ -11,7 +11,7 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import GLOBAL
 from ....ir.loops.walk import postorder
 from ...kernels import loop_axes
-from ...kernels.framing import Framing, in_registers, roots_of, writes_of
+from ...kernels.kernel_axes import KernelAxes, in_registers, roots_of, writes_of
 from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
 from ...kernels.stages import Stage
@@ -25,20 +25,20 @@ MANY_BLOCKS = 1024  # several for each multiprocessor; with fewer, a thread work
 ROUNDS = ((12, 4), (60, 2))  # (most operations an element, rounds of a thread): loads under way at once
 
 
-def lower_flat(f: Framing, lane_group: list[Var] | None) -> Lowered:
+def lower_flat(k: KernelAxes, lane_group: list[Var] | None) -> Lowered:
     """Lanes over all elements, those along `lane_group` next to each other."""
-    count = loop_axes.extent(f.outer)
-    what = f"{count} rows, the reductions of each in registers" if f.inner else f"all {count} elements"
+    count = loop_axes.extent(k.outer)
+    what = f"{count} rows, the reductions of each in registers" if k.inner else f"all {count} elements"
     if count == 1:
-        body = in_registers(_at(f, f.groups, Index()))
-        return Blocks(1, 1).lowered(f.kernel, f.buffers, body, threads_for(1), f.work(), f": {what}, one thread")
-    groups = [*(g for g in f.groups if g is not lane_group), *([lane_group] if lane_group else [])]
-    size, rounds, threads = _shares(f, groups, count)
+        body = in_registers(_at(k, k.groups, Index()))
+        return Blocks(1, 1).lowered(k.kernel, k.buffers, body, threads_for(1), k.work(), f": {what}, one thread")
+    groups = [*(g for g in k.groups if g is not lane_group), *([lane_group] if lane_group else [])]
+    size, rounds, threads = _shares(k, groups, count)
     blocks = Blocks(count, threads * size * rounds)
     lane = Var("l", blocks.size)
-    body = in_registers(_at(f, groups, blocks.first + var(lane)))
+    body = in_registers(_at(k, groups, blocks.first + var(lane)))
     text = f": lanes over {what}, {size} at a time, {rounds} times a thread"
-    return blocks.lowered(f.kernel, f.buffers, [blocks.lanes(lane, body, size)], threads, f.work(), text)
+    return blocks.lowered(k.kernel, k.buffers, [blocks.lanes(lane, body, size)], threads, k.work(), text)
 
 
 def accesses_of(stages: list[Stage]) -> list[Access]:
@@ -48,19 +48,19 @@ def accesses_of(stages: list[Stage]) -> list[Access]:
     return loads + [Access(w.index, w.buf.dtype.itemsize, True) for w in writes]
 
 
-def _at(f: Framing, groups: list[list[Var]], position: Index) -> list[Stage]:
-    return f.placed(*f.by_groups(groups), unravel(position, tuple(loop_axes.extent(g) for g in groups)))
+def _at(k: KernelAxes, groups: list[list[Var]], position: Index) -> list[Stage]:
+    return k.stages_at(*k.map_groups(groups), unravel(position, tuple(loop_axes.extent(g) for g in groups)))
 
 
-def _shares(f: Framing, groups: list[list[Var]], count: int) -> tuple[int, int, int]:
+def _shares(k: KernelAxes, groups: list[list[Var]], count: int) -> tuple[int, int, int]:
     """(neighbours that a thread takes at a time, how often, threads of a block)."""
     lane = Var("l", count)
-    accesses = accesses_of(_at(f, groups, var(lane)))
-    size = vector(accesses, lane, max(1, f.body))
+    accesses = accesses_of(_at(k, groups, var(lane)))
+    size = vector(accesses, lane, max(1, k.body))
     while size > 1 and count // size < MANY:
         size //= 2
     threads = threads_for(-(-count // size), THREADS if count // size >= 2 * MANY else FEW_THREADS)
-    rounds = next((r for limit, r in ROUNDS if f.body <= limit), 1)
+    rounds = next((r for limit, r in ROUNDS if k.body <= limit), 1)
     while rounds > 1 and count // (threads * size * rounds) < MANY_BLOCKS:
         rounds //= 2
     return size, rounds, threads

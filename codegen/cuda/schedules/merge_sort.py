@@ -158,8 +158,8 @@ class Records:
         run, at = i.divmod(length)
         pair, side = run.divmod(2)
         record = self._loaded(source, first + var(lane))
-        found, body = self._before(source[0], line, counter(run), counter(side), record[0], length)
-        to_place = place_at(node(Op.ADD, (counter(pair * (2 * length) + at), found)), self.n)
+        count, body = self._before(source[0], line, counter(run), counter(side), record[0], length)
+        to_place = place_at(node(Op.ADD, (counter(pair * (2 * length) + at), count)), self.n)
         body += self._finished(to, line, to_place, record)
         return For(blocks, blocks.extent, GRID, [For(lane, MERGE_THREADS, LANES, body, 1, first, size)])
 
@@ -179,7 +179,7 @@ class Records:
             if not self.packed:
                 below = node(Op.OR, (below, node(Op.AND, (left, node(Op.EQ, (theirs, word))))))
             inside = node(Op.LT, (further, const(length + 1, dt.int64)))
-            found = node(Op.AND, (node(Op.AND, (inside, node(Op.LT, (last, n)))), below))
-            body.append(Store(count, Index(), node(Op.WHERE, (found, further, load(count, Index())))))
+            is_further = node(Op.AND, (node(Op.AND, (inside, node(Op.LT, (last, n)))), below))
+            body.append(Store(count, Index(), node(Op.WHERE, (is_further, further, load(count, Index())))))
             step //= 2
         return load(count, Index()), body

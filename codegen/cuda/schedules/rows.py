@@ -1,4 +1,4 @@
-"""Reductions along rows, and what is computed of them -> Loops. In: a Framing. Out: Loops.
+"""Reductions along rows, and what is computed of them -> Loops. In: a KernelAxes. Out: Loops.
 
 warp rows     for block: for warp: one row: max over its lanes; sum(exp) over its lanes; write its lanes
 block rows    for block: one row: the same, by all threads
@@ -19,7 +19,7 @@ from ....ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Stor
 from ....ir.loops.walk import Substitution, indices, postorder
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
-from ...kernels.framing import Framing, identity, reductions_of, row_statements, scratch_of
+from ...kernels.kernel_axes import KernelAxes, identity, reductions_of, row_statements, scratch_of
 from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
 from ...kernels.schedule import Estimate, Refusal
@@ -40,44 +40,44 @@ UNIT = "cycles a vector"
 REGISTERS = 65536  # of a multiprocessor, and of the largest block
 
 
-def warp(f: Framing) -> Estimate | Refusal:
+def warp(k: KernelAxes) -> Estimate | Refusal:
     """Rows of which there are enough for a warp each, which keeps its row in registers."""
-    if not f.inner:
+    if not k.inner:
         return Refusal("nothing is reduced")
-    rows, length = loop_axes.extent(f.outer), _length(f)
+    rows, length = loop_axes.extent(k.outer), _length(k)
     if length > WARP_ROW:
         return Refusal(f"rows of {length}, of which a warp holds {WARP_ROW}")
     if rows < MANY_ROWS and length > SHORT_ROW:
         return Refusal(f"{rows} rows are too few for a warp each")
-    return Estimate(partial(_warp_rows, f, rows, length), f.inner_cost(), UNIT)
+    return Estimate(partial(_warp_rows, k, rows, length), k.inner_cost(), UNIT)
 
 
-def block(f: Framing) -> Estimate | Refusal:
+def block(k: KernelAxes) -> Estimate | Refusal:
     """Other rows."""
-    if not f.inner:
+    if not k.inner:
         return Refusal("nothing is reduced")
-    if isinstance(warp(f), Estimate):
+    if isinstance(warp(k), Estimate):
         return Refusal("a warp is enough for a row")
-    return Estimate(partial(_block_rows, f, loop_axes.extent(f.outer), _length(f)), f.inner_cost(), UNIT)
+    return Estimate(partial(_block_rows, k, loop_axes.extent(k.outer), _length(k)), k.inner_cost(), UNIT)
 
 
-def _warp_rows(f: Framing, rows: int, length: int) -> Lowered:
+def _warp_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
     warps = WARPS_OF_BLOCK
     while warps > 1 and rows < MANY_ROWS // WARPS_OF_BLOCK * warps:
         warps //= 2
     blocks = Blocks(rows, warps)
     row = Var("row", warps)
-    body = RowBody(f, blocks.first + var(row), WARP)
+    body = RowBody(k, blocks.first + var(row), WARP)
     text = f" rows: a warp for each of {rows} rows of {length}, {body.describe()}"
-    return blocks.lowered(f.kernel, f.buffers, [blocks.warps(row, body.statements())], warps * WARP, f.work(), text)
+    return blocks.lowered(k.kernel, k.buffers, [blocks.warps(row, body.statements())], warps * WARP, k.work(), text)
 
 
-def _block_rows(f: Framing, rows: int, length: int) -> Lowered:
+def _block_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
     threads = threads_of_row(length, SHARE if rows >= MANY_ROWS else FEW_SHARE)
     blocks = Blocks(rows, 1)
-    body = RowBody(f, blocks.first, threads)
+    body = RowBody(k, blocks.first, threads)
     text = f" rows: a block for each of {rows} rows of {length}, {body.describe()}"
-    return blocks.lowered(f.kernel, f.buffers, body.statements(), threads, f.work(), text)
+    return blocks.lowered(k.kernel, k.buffers, body.statements(), threads, k.work(), text)
 
 
 def threads_of_row(length: int, share: int) -> int:
@@ -86,21 +86,21 @@ def threads_of_row(length: int, share: int) -> int:
     return max(LEAST_THREADS, min(MOST_THREADS, wanted))
 
 
-def _length(f: Framing) -> int:
-    return max(prod(v.extent for v in axes) for axes in f.inner.values())
+def _length(k: KernelAxes) -> int:
+    return max(prod(v.extent for v in axes) for axes in k.inner.values())
 
 
 class RowBody:
     """All stages of one row by so many threads."""
 
-    def __init__(self, f: Framing, position: Index, threads: int, kept: int = KEPT) -> None:
+    def __init__(self, k: KernelAxes, position: Index, threads: int, kept: int = KEPT) -> None:
         self.left = min(kept, REGISTERS // threads // 2) * 4 * threads  # bytes
-        row = unravel(position, tuple(loop_axes.extent(g) for g in f.groups))
-        frame, units = f.by_groups(f.groups, scratch=self.left)
-        frame.keep = THREAD
-        self.stages = f.placed(frame, units, row, join=True)
-        self.left = frame.scratch_bytes
-        self.unroll = {axis: _vector(self.stages, axis, f.body) for axis in _lanes(self.stages)}
+        row = unravel(position, tuple(loop_axes.extent(g) for g in k.groups))
+        axes, units = k.map_groups(k.groups, scratch=self.left)
+        axes.keep = THREAD
+        self.stages = k.stages_at(axes, units, row, join=True)
+        self.left = axes.scratch_bytes
+        self.unroll = {axis: _vector(self.stages, axis, k.body) for axis in _lanes(self.stages)}
         self.kept: dict[Node, Buf] = {}
         self._keep_loads()
 
@@ -138,11 +138,11 @@ class RowBody:
 
     def _loop(self, loop: RowLoop, known: set[Node]) -> Stmt:
         lane = loop.axes[-1]
-        found = [n for n in _row_loads(loop, lane) if n in self.kept]
-        stores: list[Stmt] = [Store(self.kept[n], var(lane), n) for n in found if n not in known]
+        loads = [n for n in _row_loads(loop, lane) if n in self.kept]
+        stores: list[Stmt] = [Store(self.kept[n], var(lane), n) for n in loads if n not in known]
         again = Substitution({})
-        again.done = {n: load(self.kept[n], var(lane)) for n in found if n in known}
-        known |= set(found)
+        again.done = {n: load(self.kept[n], var(lane)) for n in loads if n in known}
+        known |= set(loads)
         return For(lane, lane.extent, LANES, [*stores, *again.body(row_statements(loop))], self.unroll[lane])
 
 

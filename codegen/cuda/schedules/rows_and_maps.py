@@ -7,7 +7,7 @@ from functools import partial
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
 from ...kernels import loop_axes
-from ...kernels.framing import Framing, place_values
+from ...kernels.kernel_axes import KernelAxes, place_values
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_phases
 from ...kernels.row_classes import axes_by_class
@@ -22,31 +22,31 @@ SHORT = 16  # steps of the reductions of a row that one thread does
 FEW_ROWS = 1 << 12  # rows that are too few for a thread each
 
 
-def flat(f: Framing) -> Estimate | Refusal:
+def flat(k: KernelAxes) -> Estimate | Refusal:
     """Any map."""
-    return Refusal("there are reductions") if f.inner else Estimate(partial(lower_flat, f, f.outer_lanes[0]))
+    return Refusal("there are reductions") if k.inner else Estimate(partial(lower_flat, k, k.outer_lanes[0]))
 
 
-def short(f: Framing) -> Estimate | Refusal:
+def short(k: KernelAxes) -> Estimate | Refusal:
     """Enough rows for a thread each, and few steps in them, or windows that neighbours share."""
-    lanes, cost = f.outer_lanes
-    if not f.inner or lanes is None:
-        return Refusal("there is one row" if f.inner else "nothing is reduced")
-    along_outer, rows = cost < f.inner_cost(), loop_axes.extent(f.outer)
+    lanes, cost = k.outer_lanes
+    if not k.inner or lanes is None:
+        return Refusal("there is one row" if k.inner else "nothing is reduced")
+    along_outer, rows = cost < k.inner_cost(), loop_axes.extent(k.outer)
     most = 2 * SHORT if along_outer else SHORT
-    if f.steps > most:
-        return Refusal(f"{f.steps} steps of reductions, a thread does {most}")
+    if k.steps > most:
+        return Refusal(f"{k.steps} steps of reductions, a thread does {most}")
     if not along_outer and rows < FEW_ROWS:
         return Refusal(f"{rows} rows are too few for a thread each")
-    return Estimate(partial(lower_flat, f, lanes))
+    return Estimate(partial(lower_flat, k, lanes))
 
 
-def columns(f: Framing) -> Estimate | Refusal:
+def columns(k: KernelAxes) -> Estimate | Refusal:
     """Reductions over axes that are not contiguous."""
-    lanes, cost = f.outer_lanes
-    if not f.inner or lanes is None:
-        return Refusal("there is one row" if f.inner else "nothing is reduced")
-    return Estimate(partial(lower_columns, f, lanes), cost, UNIT)
+    lanes, cost = k.outer_lanes
+    if not k.inner or lanes is None:
+        return Refusal("there is one row" if k.inner else "nothing is reduced")
+    return Estimate(partial(lower_columns, k, lanes), cost, UNIT)
 
 
 ROWS_AND_MAPS = (
@@ -64,7 +64,7 @@ def lower_maps(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Cud
     places = place_values(kernel, strides)
     parts = []
     for axes in axes_by_class(kernel):
-        f = Framing(kernel, places, axes)
-        f.weigh(target)
-        parts.append(choose(ROWS_AND_MAPS, f))
+        k = KernelAxes(kernel, places, axes)
+        k.weigh(target)
+        parts.append(choose(ROWS_AND_MAPS, k))
     return in_phases(parts)

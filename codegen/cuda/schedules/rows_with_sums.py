@@ -19,7 +19,7 @@ from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROL
 from ...kernels import loop_axes
 from ...kernels.column_sums import last_phases, row_part
 from ...kernels.evaluate import load
-from ...kernels.framing import Framing, identity, own_axes, place_values
+from ...kernels.kernel_axes import KernelAxes, identity, own_axes, place_values
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
 from ...kernels.schedule import choose
@@ -42,12 +42,12 @@ def lower_summed(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: C
     """Loops of a kernel of rows whose `columns` are sums over them and maps of the sums."""
     places = place_values(kernel, strides)
     by_rows = row_part(kernel)
-    f = Framing(by_rows, places, own_axes(by_rows))
-    f.weigh(target)
-    rows = _SummedRows(f)
+    k = KernelAxes(by_rows, places, own_axes(by_rows))
+    k.weigh(target)
+    rows = _SummedRows(k)
     last = []
-    for k, p in last_phases(kernel, rows.parts, places):
-        after = Framing(k, p, own_axes(k))
+    for phase, p in last_phases(kernel, rows.parts, places):
+        after = KernelAxes(phase, p, own_axes(phase))
         after.weigh(target)
         last.append(choose(ROWS_AND_MAPS, after))
     return in_turn([rows.lowered(), *last])
@@ -56,16 +56,16 @@ def lower_summed(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: C
 class _SummedRows:
     """The rows of a block, shared out among its warps where they are short, and what they add to sums."""
 
-    def __init__(self, f: Framing) -> None:
-        self.f = f
-        rows, self.length = loop_axes.extent(f.outer), max(prod(v.extent for v in axes) for axes in f.inner.values())
+    def __init__(self, k: KernelAxes) -> None:
+        self.k = k
+        rows, self.length = loop_axes.extent(k.outer), max(prod(v.extent for v in axes) for axes in k.inner.values())
         self.warps = self._warps() if self.length <= WARP_COLUMNS else 1
         self.team = WARP if self.length <= WARP_COLUMNS else threads_of_row(self.length, SHARE)
         size = max(LEAST_ROWS, -(-rows // (MOST_PARTS * self.warps)))
         self.blocks = Blocks(rows, size * self.warps)
         self.row, self.warp = Var("row", size), Var("w", self.warps)
         self.first = self.blocks.first + (var(self.warp) * size if self.warps > 1 else Index())
-        self.rows = RowBody(f, self.first + var(self.row), self.team)
+        self.rows = RowBody(k, self.first + var(self.row), self.team)
         self.sums = self.rows.sums
         numbers = enumerate(self.sums)
         self.parts = {t.node: Buf(f"parts{i}", t.acc.dtype, self.blocks.number * t.acc.size, GLOBAL) for i, t in numbers}
@@ -77,8 +77,8 @@ class _SummedRows:
         text = f" rows: {self.row.extent} of {self.blocks.count} rows of {self.length} one after the other by each of "
         text += f"{team}, {self.rows.describe()}, partial sums over the rows of a block"
         body = self._by_warps() if self.warps > 1 else self._by_block()
-        buffers = (*self.f.buffers, *self.parts.values())
-        return self.blocks.lowered(self.f.kernel, buffers, body, self.warps * self.team, self.f.work(), text)
+        buffers = (*self.k.buffers, *self.parts.values())
+        return self.blocks.lowered(self.k.kernel, buffers, body, self.warps * self.team, self.k.work(), text)
 
     def _warps(self) -> int:
         """As many as have room for a line of each sum."""
@@ -86,7 +86,7 @@ class _SummedRows:
 
     def _line(self) -> int:
         """Bytes of all sums."""
-        return sum(u.node.size * u.node.dtype.itemsize for u in self.f.kernel.columns if u.node.op is Op.REDUCE)
+        return sum(u.node.size * u.node.dtype.itemsize for u in self.k.kernel.columns if u.node.op is Op.REDUCE)
 
     def _place(self, t: ColumnSum) -> ColumnSum:
         """The sum where a team keeps it: in registers where each thread adds to its own columns, else in shared memory or L2."""

@@ -1,4 +1,4 @@
-"""Maps whose values lie along different axes in memory -> Loops: tiles that turn in shared memory. In: a Framing. Out: Loops.
+"""Maps whose values lie along different axes in memory -> Loops: tiles that turn in shared memory. In: a KernelAxes. Out: Loops.
 
     for block: tile of 32 x 32 elements, 32 along the lanes of most accesses, 32 along the axis of the others
         for warp: what lies along the other axis, into shared memory, lanes along it
@@ -21,7 +21,7 @@ from ....ir.loops.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, St
 from ....ir.loops.walk import Substitution, postorder
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
-from ...kernels.framing import Framing, writes_of
+from ...kernels.kernel_axes import KernelAxes, writes_of
 from ...kernels.lowered import Lowered
 from ...kernels.schedule import Estimate, Refusal
 from ..target import WARP
@@ -47,32 +47,32 @@ class _Turn:
         return index.coef(self.across) == 1 and abs(index.coef(self.along)) >= LEAST_EXTENT
 
 
-def transposed(f: Framing) -> Estimate | Refusal:
+def transposed(k: KernelAxes) -> Estimate | Refusal:
     """A map of which something lies along an axis other than the lanes."""
-    lanes, _ = f.outer_lanes
-    if f.inner:
+    lanes, _ = k.outer_lanes
+    if k.inner:
         return Refusal("there are reductions")
-    if lanes is None or loop_axes.extent(f.outer) < LEAST_SIZE or loop_axes.extent(lanes) < LEAST_EXTENT:
+    if lanes is None or loop_axes.extent(k.outer) < LEAST_SIZE or loop_axes.extent(lanes) < LEAST_EXTENT:
         return Refusal(f"caches serve any order of fewer than {LEAST_SIZE} elements, or {LEAST_EXTENT} lanes")
-    others = [g for g in f.groups if g is not lanes and loop_axes.extent(g) >= LEAST_EXTENT]
-    best = max(others, key=lambda g: _turned_bytes(f, g, lanes), default=None)
-    if best is None or not _turned_bytes(f, best, lanes) > 0:
+    others = [g for g in k.groups if g is not lanes and loop_axes.extent(g) >= LEAST_EXTENT]
+    best = max(others, key=lambda g: _turned_bytes(k, g, lanes), default=None)
+    if best is None or not _turned_bytes(k, best, lanes) > 0:
         return Refusal("nothing lies along an axis other than the lanes")
-    t = _Tiles(f, best, lanes)
+    t = _Tiles(k, best, lanes)
     return Estimate(t.lowered) if 0 < t.nbytes <= MOST_BYTES else Refusal(f"tiles of {t.nbytes} bytes, at most {MOST_BYTES}")
 
 
-def _turned_bytes(f: Framing, across: list[Var], lanes: list[Var]) -> int:
+def _turned_bytes(k: KernelAxes, across: list[Var], lanes: list[Var]) -> int:
     turn = _Turn(across[-1], lanes[-1])
-    return sum(a.itemsize for a in f.accesses if not a.index.values() and turn.lies_across(a.index))
+    return sum(a.itemsize for a in k.accesses if not a.index.values() and turn.lies_across(a.index))
 
 
 class _Tiles:
     """The tiles of one kernel."""
 
-    def __init__(self, f: Framing, across: list[Var], lanes: list[Var]) -> None:
-        self.f = f
-        rest = [g for g in f.groups if g is not across and g is not lanes]
+    def __init__(self, k: KernelAxes, across: list[Var], lanes: list[Var]) -> None:
+        self.k = k
+        rest = [g for g in k.groups if g is not across and g is not lanes]
         self.extents = loop_axes.extent(across), loop_axes.extent(lanes)
         rows = prod(loop_axes.extent(g) for g in rest)
         tiles = [-(-n // TILE) for n in self.extents]
@@ -82,10 +82,10 @@ class _Tiles:
         turn = Var("i", TILE), Var("j", TILE)
         self.turn = _Turn(*turn)
         at = [*unravel(row, tuple(map(loop_axes.extent, rest))), *(b + var(v) for b, v in zip(self.bases, turn, strict=True))]
-        self.writes = [w for s in f.placed(*f.by_groups([*rest, across, lanes]), at) for w in writes_of(s)]
+        self.writes = [w for s in k.stages_at(*k.map_groups([*rest, across, lanes]), at) for w in writes_of(s)]
         nodes = postorder(w.value for w in self.writes)
-        found = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
-        self.loads = [n for n in found if self.turn.lies_across(n.arg[1])]
+        loads = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
+        self.loads = [n for n in loads if self.turn.lies_across(n.arg[1])]
         self.stores = [w for w in self.writes if self.turn.lies_across(w.index)]
 
     @property
@@ -105,7 +105,7 @@ class _Tiles:
         body += self._turned(back)
         text = f": tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of which "
         text += f"{len(ins)} loads and {len(outs)} stores turn in shared memory"
-        return self.blocks.lowered(self.f.kernel, self.f.buffers, body, THREADS, self.f.work(), text)
+        return self.blocks.lowered(self.k.kernel, self.k.buffers, body, THREADS, self.k.work(), text)
 
     def _at(self, buf: Buf, turned: bool) -> Index:
         """Where an element of a tile is in shared memory: lanes next to each other as they are when it is written."""

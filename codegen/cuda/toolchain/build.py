@@ -51,10 +51,10 @@ class Built:
 @cache
 def compiler() -> Compiler:
     """NVRTC, which takes a tenth of nvcc's time, or else nvcc. Raises DeviceError where there is neither."""
-    found = nvrtc.find() or nvcc.find()
-    if found is None:
+    first = nvrtc.find() or nvcc.find()
+    if first is None:
         raise errors.DeviceError(MISSING)
-    return found
+    return first
 
 
 @cache
@@ -89,10 +89,10 @@ def _explained(log: str, text: str, arch: str, chosen: Compiler) -> str:
     who = f"{chosen.name} {chosen.version} made no code for {arch}"
     if _NO_ARCHITECTURE.search(log):
         return f"{who}, which it does not know: `pip install nvidia-cuda-nvrtc` gets a newer one\n{log.strip()}"
-    found = _ERROR.search(log)
-    if found is None:
+    error = _ERROR.search(log)
+    if error is None:
         return f"{who}:\n{log.strip()}"
-    number = int(found[1])
+    number = int(error[1])
     return f"{who}. Line {number} of the text:\n    {text.splitlines()[number - 1].strip()}\n{log.strip()}"
 
 
@@ -106,14 +106,14 @@ def report(log: str) -> dict[str, Usage]:
 
 
 def _usage(text: str) -> Usage:
-    functions = [[int(figure) for figure in found.groups()] for found in _FUNCTION.finditer(text)]
+    functions = [[int(figure) for figure in match.groups()] for match in _FUNCTION.finditer(text)]
     local, stores, loads = (sum(column) for column in zip(*functions, strict=True)) if functions else (0, 0, 0)
     return Usage(_first(_REGISTERS, text), _first(_SHARED, text), stores, loads, local)
 
 
 def _first(pattern: re.Pattern[str], text: str) -> int:
-    found = pattern.search(text)
-    return int(found[1]) if found else 0
+    match = pattern.search(text)
+    return int(match[1]) if match else 0
 
 
 # ---------------------------------------------------------------- assembly
@@ -121,17 +121,17 @@ def _first(pattern: re.Pattern[str], text: str) -> int:
 
 def compiled_texts(text: str, arch: str) -> dict[str, str]:
     """PTX as "ptx" and assembly as "sass", as far as there are tools that make them for `arch`."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     try:
-        found["ptx"] = ptx(text, arch)
+        texts["ptx"] = ptx(text, arch)
         if toolkit.tool("nvdisasm"):
             assembly = disassemble(compile_text(text, arch).image)
-            found |= {"sass": assembly} if assembly else {}
+            texts |= {"sass": assembly} if assembly else {}
     except errors.DeviceError:  # no compiler
         return {}
     except errors.CompileError as refused:  # by a compiler that does not know this GPU
         return {"ptx": "".join(f"// {line}\n" for line in str(refused).splitlines())}
-    return found
+    return texts
 
 
 def missing_tools() -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Kernels of maps and rows in a frame: what is looked at before a schedule is chosen. In: a Kernel. Out: axes, accesses, Stages.
+"""Axes of a kernel of maps and rows, in terms of loop variables. In: a Kernel. Out: axes, accesses, Stages.
 
-A trial with one variable per axis shows what is read and written, and where; axes that every index walks as one collapse. A
-schedule says what these axes are in terms of its own loops, and gets the stages of the kernel in these terms.
+Stages with one variable per axis, the probe, show what is read and written, and where; axes that every index walks as one
+collapse. A schedule maps these axes to its own loops, and gets the stages of the kernel over them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...ir.loops.walk import Substitution, indices, postorder
 from . import loop_axes
 from .evaluate import Place
 from .loop_axes import Access, Lanes
-from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
+from .stages import AxisMap, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers, and need no more blocks of a GPU than rows
@@ -70,20 +70,20 @@ def own_axes(kernel: Kernel) -> Axes:
     return Axes(outer, [var(v) for v in outer])
 
 
-class Framing:
-    """A kernel in the frames of its schedules: first with one variable per axis, then in the chosen one."""
+class KernelAxes:
+    """A kernel over the loops of its schedules: first with one variable per axis, then over those of the chosen one."""
 
     def __init__(self, kernel: Kernel, places: Places, axes: Axes, scratch_bytes: int = 0) -> None:
         self.kernel, self.axes = kernel, axes
         self.inputs, self.outputs, self.buffers = places
         self.outer, self.inner = axes.outer, axes.inner
-        self.trial = self.stages(Frame(axes.outer_at, self._trial_inner, scratch_bytes=scratch_bytes))
+        self.probe = self.stages(AxisMap(axes.outer_at, self._own_inner, scratch_bytes=scratch_bytes))
 
     def weigh(self, target: Lanes, in_order: bool = False) -> None:
         """What the choice of a schedule looks at. `in_order`: inner axes stay in their order."""
-        self.roots = [n for s in self.trial for n in roots_of(s)]
+        self.roots = [n for s in self.probe for n in roots_of(s)]
         nodes = postorder(self.roots)
-        stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.trial for w in writes_of(s)]
+        stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.probe for w in writes_of(s)]
         self.accesses = loop_axes.loads(nodes) + stores
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
         self.groups = loop_axes.collapse(self.outer, self.indices, stretched=True)
@@ -98,14 +98,13 @@ class Framing:
         inner = sum(loop_axes.extent(vs) for vs in self.inner.values()) or 1
         return loop_axes.extent(self.outer) * inner * max(1, self.body)
 
-    def stages(self, frame: Frame) -> list[Stage]:
-        """The stages in the terms of a frame."""
-        return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
+    def stages(self, axes: AxisMap) -> list[Stage]:
+        return StageBuilder(self.kernel, self.inputs, self.outputs, axes).build()
 
-    def frame(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> Frame:
-        """The frame in which outer variables are as `by` says; a loop for each group of inner ones."""
+    def axis_map(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> AxisMap:
+        """Outer variables are as `by` says; a loop for each group of inner ones."""
         inner = {s: self._inner_axes(s, by) for s in self.inner}
-        return Frame([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+        return AxisMap([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
 
     def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], list[Index]]:
         by = dict(by)
@@ -116,27 +115,27 @@ class Framing:
             by |= loop_axes.spread(var(axis), g)
         return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
 
-    def by_groups(
+    def map_groups(
         self, groups: Sequence[list[Var]], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
-    ) -> tuple[Frame, list[Var]]:
-        """A frame with one variable for each group of outer axes, and these variables."""
+    ) -> tuple[AxisMap, list[Var]]:
+        """A map to one variable for each group of outer axes, and these variables."""
         units = [Var(f"u{i}", loop_axes.extent(g)) for i, g in enumerate(groups)]
         by: dict[Var, Index] = {}
         for g, unit in zip(groups, units, strict=True):
             by |= loop_axes.spread(var(unit), g)
-        return self.frame(by, acc_index, lanes, scratch), units
+        return self.axis_map(by, acc_index, lanes, scratch), units
 
-    def placed(self, frame: Frame, units: Sequence[Var], at: Sequence[Index], join: bool = False) -> list[Stage]:
-        """The stages in the frame, its variables in terms of others; `join`: a loop over inner axes has one axis.
+    def stages_at(self, axes: AxisMap, units: Sequence[Var], at: Sequence[Index], join: bool = False) -> list[Stage]:
+        """The stages over a map of the axes, its variables in terms of others; `join`: a loop over inner axes has one axis.
 
         In two steps, so that what walks a group as one has an index of one term, also where that is a remainder in the end.
         """
-        stages = self.stages(frame)
+        stages = self.stages(axes)
         known, lanes = dict(zip(units, at, strict=True)), dict[Var, Var]()
-        for axes in {tuple(loop.axes): None for s in stages for loop in s.loops if join and len(loop.axes) > 1}:
-            shape = tuple(v.extent for v in axes)
-            lanes[axes[0]] = Var("c", prod(shape))
-            known |= dict(zip(axes, unravel(var(lanes[axes[0]]), shape), strict=True))
+        for inner in {tuple(loop.axes): None for s in stages for loop in s.loops if join and len(loop.axes) > 1}:
+            shape = tuple(v.extent for v in inner)
+            lanes[inner[0]] = Var("c", prod(shape))
+            known |= dict(zip(inner, unravel(var(lanes[inner[0]]), shape), strict=True))
         return [_substituted(s, Substitution(known), lanes) for s in stages]
 
     def rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
@@ -171,13 +170,13 @@ class Framing:
     @cached_property
     def steps(self) -> int:
         """Of all reductions of a row together."""
-        return sum(prod(v.extent for v in loop.axes) for s in self.trial for loop in s.loops)
+        return sum(prod(v.extent for v in loop.axes) for s in self.probe for loop in s.loops)
 
     def group_cost(self, group: list[Var], accesses: list[Access]) -> float:
         """Of the last variable of a collapsed group: it is the fastest of the group."""
         return loop_axes.lane_cost(group[-1], loop_axes.extent(group), accesses, self.width)
 
-    def _trial_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
+    def _own_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
         if signature not in self.inner:
             self.axes.add(signature)
         return self.inner[signature], self.axes.inner_at[signature]
@@ -186,19 +185,19 @@ class Framing:
 def _substituted(s: Stage, by: Substitution, lanes: Mapping[Var, Var]) -> Stage:
     """A stage over other variables; loops whose first axis is in `lanes` have that one axis instead."""
 
-    def writes(found: list[Write]) -> list[Write]:
-        return [Write(w.buf, by.index(w.index), by.node(w.value)) for w in found]
+    def over(writes: list[Write]) -> list[Write]:
+        return [Write(w.buf, by.index(w.index), by.node(w.value)) for w in writes]
 
     loops = [
         RowLoop(
             [lanes[loop.axes[0]]] if loop.axes and loop.axes[0] in lanes else loop.axes,
             [replace(r, value=by.node(r.value)) for r in loop.reductions],
-            writes(loop.writes),
+            over(loop.writes),
             [replace(t, index=by.index(t.index), value=by.node(t.value)) for t in loop.sums],
         )
         for loop in s.loops
     ]
-    return Stage(loops, writes(s.writes))
+    return Stage(loops, over(s.writes))
 
 
 def lane_width(roots: Iterable[Node], target: Lanes) -> int:
