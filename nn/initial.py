@@ -14,7 +14,7 @@ import numpy as np
 from .. import errors
 from ..frontend import ops
 from ..frontend.operands.arguments import as_choice, as_double, as_shape
-from ..frontend.operands.broadcast import default_float
+from ..frontend.operands.broadcast import as_dtype, default_float
 from ..frontend.tensor.random import drawing
 from ..frontend.tensor.tensor import Tensor
 
@@ -198,11 +198,12 @@ def orthogonal(shape: Shape, gain: float = 1.0, dtype: Any = None) -> Tensor:
     """
     extents = _weight_shape("orthogonal", shape)
     gain = as_double("orthogonal", "gain", gain)
+    dtype = default_float() if dtype is None else as_dtype(dtype)
     rows, columns = extents[0], prod(extents[1:])
     draws = ops.randn(max(rows, columns), min(rows, columns), dtype=np.float64, device="cpu").numpy()
     q, r = np.linalg.qr(draws)
     q *= np.where(np.diagonal(r) < 0.0, -1.0, 1.0)  # else the signs of a column would not be even (Mezzadri 2007)
-    return ops.tensor(gain * (q if rows >= columns else q.T), default_float() if dtype is None else dtype).reshape(*extents)
+    return ops.tensor(gain * (q if rows >= columns else q.T), dtype).reshape(*extents)
 
 
 # ---------------------------------------------------------------- what layers start from

@@ -17,7 +17,7 @@ from ..tensor.tensor import Tensor, wrap
 from ..tensor.tracked import Tracked
 
 
-def backward(loss: Tracked, gradient: object, retain_graph: bool) -> None:
+def backward(loss: Tracked, gradient: ArrayLike | None, retain_graph: bool) -> None:
     """Tensor.backward."""
     if not loss._requires_grad:
         why = loss._note or f"this Tensor does not depend on anything that requires a gradient; {_TWICE}"

@@ -93,6 +93,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     lambda *xs: (wf.ones(2), {"a": [wf.ones(())]}),
 )
 SKIPPED = frozenset({"Tensor", "DType"})  # made by functions
+SKIPPED |= {"orthogonal"}  # computes matrices of any size at once
 NO_OPERATORS = frozenset({"__slots__", "__weakref__", "__module__", "__getattr__"})
 NO_OPERATORS |= {"__array_ufunc__", "__array_function__"}  # which NumPy alone calls
 

@@ -157,6 +157,7 @@ def test_what_cannot_be_initialised_is_refused() -> None:
         (lambda: init.trunc_normal_(t, a=1.0, b=1.0), E.ArgumentError, "a must be less than b"),
         (lambda: init.uniform_(t, "0"), E.DTypeError, "low must be a real number, not '0'"),
         (lambda: wf.jit(init.orthogonal_)(t), E.JitError, "is read while"),
+        (lambda: init.orthogonal((2**40, 2), dtype=""), E.DTypeError, "there is no dtype"),  # before anything is drawn
     ]
     for call, kind, text in refused:
         with pytest.raises(kind, match=text):
