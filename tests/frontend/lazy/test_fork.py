@@ -104,7 +104,7 @@ def status_of_fork(k: int) -> int:
         os._exit(status)
 
 
-@pytest.mark.parametrize("times", [25, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [10, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_child_works_whatever_other_threads_do(times: int) -> None:
     wf.arange(200_000.0, dtype=wf.float64).sum().item()
     with working(computes, compiles, draws_and_updates, fetches):

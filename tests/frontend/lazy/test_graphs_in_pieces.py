@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from fuzz_turns import check_unread, random_loop
 from weft.frontend.lazy import pieces, program_table, realize
 from weft.frontend.lazy.program_table import statistics
@@ -97,7 +98,7 @@ def test_gradients_through_many_turns() -> None:
     assert total.item() == pytest.approx(by_numpy(w.numpy()), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(4), *rarely(*range(4, 12))])
 def test_random_loops_that_nobody_reads_agree_with_numpy(seed: int) -> None:
     check_unread(random_loop(random.Random(seed).randrange))
 
@@ -146,7 +147,7 @@ def test_parameters_of_many_layers_are_drawn_by_few_programs(built: Built) -> No
 def test_a_few_layers_stay_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = []
     monkeypatch.setattr(realize, "pieces", lambda *a: cut.append(pieces.pieces(*a)) or cut[-1])
-    layers = wf.nn.Sequential(*[wf.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True) for _ in range(3)])
+    layers = wf.nn.Sequential(*[wf.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True) for _ in range(2)])
     layers(wf.ones((2, 8, 16))).realize()
     assert cut and not any(cut)
 
