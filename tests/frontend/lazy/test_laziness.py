@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from weft.frontend.lazy import program_table, state
 from weft.frontend.lazy.program_table import statistics
 from weft.frontend.lazy.realize import graph_of
@@ -340,21 +341,22 @@ def test_print_the_loss_then_backward() -> None:
     assert p.grad.tolist() == [2.0, 4.0]
 
 
-def test_many_steps_without_reading_keep_memory_flat_and_use_one_program() -> None:
+@pytest.mark.parametrize("steps", [200, *rarely(1000)])
+def test_many_steps_without_reading_keep_memory_flat_and_use_one_program(steps: int) -> None:
     p, x = wf.tensor(np.full(50_000, 0.1, "float32"), requires_grad=True), wf.tensor(np.ones(50_000, "float32"))
     from weft.runtime.buffer import memory
 
     train_step(p, x)
     train_step(p, x)
     with Counted() as c:
-        for i in range(1000):
+        for i in range(steps):
             loss = train_step(p, x)
             if i == 10:
                 gc.collect()
                 start, nodes = memory.allocated_bytes, len(graph.interned)
     gc.collect()
     assert memory.allocated_bytes <= start + 4096 and len(graph.interned) <= nodes + 10
-    assert c.built == 0 and c.runs == 1000 and 0 < loss.item() < 1000
+    assert c.built == 0 and c.runs == steps and 0 < loss.item() < 1000
 
 
 def test_a_running_sum_that_is_never_read_stays_small() -> None:
@@ -441,14 +443,15 @@ def test_a_failed_run_leaves_pending_values_pending() -> None:
 # ---------------------------------------------------------------- size
 
 
-def test_a_chain_of_20000_nodes() -> None:
+@pytest.mark.parametrize("turns", [2500, *rarely(10_000)])
+def test_a_chain_of_thousands_of_nodes(turns: int) -> None:
     p = parameter(*([1.0] * 8))
     y = p
-    for _ in range(10_000):
+    for _ in range(turns):
         y = y * 1.0001 + 1e-6
     loss = y.sum()
     loss.backward()
-    assert p.grad.numpy()[0] == pytest.approx(1.0001**10_000, rel=1e-2) and loss.item() > 8
+    assert p.grad.numpy()[0] == pytest.approx(1.0001**turns, rel=1e-2) and loss.item() > 8
 
 
 def test_a_wide_graph() -> None:
