@@ -17,12 +17,12 @@ import weft as wf
 from stripes import stripes
 from weft import nn
 
-CASES = [(lenet, ["--batch-size", "8"]), (points, ["--points", "40", "--batch-size", "8"]), (sine, [])]
+CASES = [(lenet, ["--batch-size", "16"]), (points, ["--points", "40", "--batch-size", "8"]), (sine, [])]
 
 
 @pytest.fixture(autouse=True)
 def few_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(24, 0), stripes(10, 1)))
+    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
 
 
 def leaves(state: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -82,7 +82,7 @@ def test_learns_mnist() -> None:
     assert lenet.main(["--epochs", "1", "--limit", "12000"]) >= 0.93
 
 
-@pytest.mark.parametrize(("batch", "most"), [(8, 29), (64, 30)])
+@pytest.mark.parametrize(("batch", "most"), [pytest.param(8, 29, marks=pytest.mark.slow), (64, 30)])
 def test_a_training_step_takes_few_kernels_and_no_new_memory(batch: int, most: int) -> None:
     """A budget: fewer is better. Parameters and both averages of Adam are written in place."""
     model = lenet.LeNet()
