@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of
 from ...ir.program.plan import KernelStep
+from .canonical import canonical
 from .finite_checks import watched
 from .lowered import Lowered
 
@@ -79,17 +80,18 @@ def lower_all(
     strides: Strides,
     lowering: Lowering,
     replaced: Mapping[Node, Node],
-    made: Callable[[Loops], None],
+    made: Callable[[Loops, Loops | None], None],
 ) -> LoweredProgram:
-    """Every kernel and check of a program. `replaced[o]` is the input whose memory output o would like to take.
+    """Every kernel and check of a program, equal ones once. `replaced[o]` is the input whose memory output o would like to take.
 
-    `made` is called with the loops of each, as soon as they are there.
+    `made` is called with the loops of each, as soon as they are there, and with those of one before that has the same code.
     """
     out = LoweredProgram(sites=tuple(checks.sites))
+    before: dict[Hashable, LoweredKernel] = {}  # by canonical form
 
-    def add(lowered: LoweredKernel) -> None:
+    def add(lowered: LoweredKernel, same: Loops | None = None) -> None:
         out.kernels.append(lowered)
-        made(lowered.step.loops)
+        made(lowered.step.loops, same)
 
     for first in range(0, len(checks.early), MOST_CHECKS):
         some = checks.early[first : first + MOST_CHECKS]
@@ -101,16 +103,29 @@ def lower_all(
         add(_check(f"check_{n.op.value}{i}", lowered, [n], lowering, early=False))
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
-        lowered = lowering.kernel(kernel, strides, lowering.streamed(kernel, fused, replaced))
+        streamed = lowering.streamed(kernel, fused, replaced)
+        form = canonical(kernel, strides, streamed)
+        same = before.get(form)
+        if same is not None:
+            lowered, loops = _renamed(same.lowered, kernel.name), replace(same.step.loops, name=kernel.name)
+        else:
+            lowered = lowering.kernel(kernel, strides, streamed)
+            if lowering.nans:
+                lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
+            loops = lowering.expanded(lowered.loops)
+        params = (*lowered.params, len(out.sites)) if lowering.nans else lowered.params
         if lowering.nans:
-            params = (*lowered.params, len(out.sites))
-            lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"), params=params)
             out.sites += (CheckSite(kernel.name, 0, 1, None, kernel=fused.kernels.index(fused_kernel)),)
-        loops = lowering.expanded(lowered.loops)
         parallel = lowering.parallel(lowered)
-        step = KernelStep(loops, lowered.params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans))
-        add(LoweredKernel(kernel.name, kernel, lowered, step))
+        step = KernelStep(loops, params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans))
+        this = LoweredKernel(kernel.name, kernel, lowered, step)
+        add(this, None if same is None else same.step.loops)
+        before.setdefault(form, this)
     return out
+
+
+def _renamed(lowered: Lowered, name: str) -> Lowered:
+    return replace(lowered, loops=replace(lowered.loops, name=name))
 
 
 def store_order(kernel: Kernel, replaced: Mapping[Node, Node]) -> list[Node]:

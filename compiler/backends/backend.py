@@ -39,8 +39,8 @@ class Launch:
 class KernelBuilder(Protocol):
     """The code of a program's kernels; complete at the end of the context."""
 
-    def begin(self, loops: Loops) -> None:
-        """Takes the loops of one kernel."""
+    def begin(self, loops: Loops, same: Loops | None) -> None:
+        """Takes the loops of one kernel; their code is that of the loops `same`, which it took before, if there are any."""
 
     def key_of(self, loops: Loops) -> str:
         """What names their code."""

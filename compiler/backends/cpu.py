@@ -33,8 +33,11 @@ class KernelBuilder(Compiler):
         super().__init__(target, beside)
         self._keys: dict[int, str] = {}  # by the id of the loops, which the program keeps
 
-    def begin(self, loops: Loops) -> None:
+    def begin(self, loops: Loops, same: Loops | None) -> None:
         """Wants their code."""
+        if same is not None:
+            self._keys[id(loops)] = self._keys[id(same)]
+            return
         key = self._keys[id(loops)] = kernel_key(verified(loops), self.target)
         self.want(key, loops)
 

@@ -40,8 +40,11 @@ class KernelBuilder:
         self._symbols: dict[int, str] = {}  # by the id of the loops, which the program keeps
         self._loops: dict[str, Loops] = {}
 
-    def begin(self, loops: Loops) -> None:
+    def begin(self, loops: Loops, same: Loops | None) -> None:
         """Takes the loops of one kernel."""
+        if same is not None:
+            self._symbols[id(loops)] = self._symbols[id(same)]
+            return
         symbol = self._symbols[id(loops)] = symbol_of(verified(loops), self._settings)
         self._loops.setdefault(symbol, loops)
 

@@ -136,7 +136,7 @@ class NoCode:
 
     def __exit__(self, *exception: object) -> None: ...
 
-    def begin(self, loops: Loops) -> None:
+    def begin(self, loops: Loops, same: Loops | None) -> None:
         verified(loops)
 
     def key_of(self, loops: Loops) -> str:
