@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from ...ir.graph.graph import Node, const_key
 from ...ir.graph.index import Var, row_major_strides
 from ...ir.graph.op import VIEWS, Op
-from ...ir.kernels.kernel import Chain, Kernel
+from ...ir.kernels.kernel import Chain, Kernel, Unit
 
 SEEN_THROUGH = frozenset({*VIEWS, Op.DETACH, Op.MUL})  # below an input, where padding may make it 0: kernel.zero_outside
 
@@ -80,7 +80,7 @@ def _frozen(lists: list[list[tuple[int, int, str]]]) -> tuple[tuple[tuple[int, i
     return tuple([tuple(inner) for inner in lists])
 
 
-def _chain(c: Chain, units: Mapping[object, int], of_var: Mapping[Var, int]) -> Hashable:
+def _chain(c: Chain, units: Mapping[Unit, int], of_var: Mapping[Var, int]) -> Hashable:
     space = [tuple([(of_var[v], v.extent, v.name) for v in group]) for group in (c.batch, c.rows, c.columns)]
     members = [tuple([units[u] for u in group]) for group in (c.scores, c.inner, c.results)]
     labels = [(units[u], tuple([(of_var[a], of_var[b]) for a, b in pairs.items()])) for u, pairs in c.labels.items()]
