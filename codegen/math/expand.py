@@ -7,7 +7,7 @@ Casts of 16-bit floats become integer arithmetic where the target has no instruc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from ...ir.graph.graph import Node
@@ -79,12 +79,6 @@ class _Expansion(Substitution):
 
     def _replaced(self, n: Node) -> Node:
         return expand(super()._replaced(n), *self.how)
-
-
-def expand_all(roots: Iterable[Node]) -> list[Node]:
-    """Every transcendental Node below the roots replaced; the roots in order."""
-    expansion = _Expansion()
-    return [expansion.node(r) for r in roots]
 
 
 def expand_loops(kernel: Loops, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False) -> Loops:
