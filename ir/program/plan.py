@@ -46,6 +46,9 @@ class KernelStep:
         return Accesses(self.loops)
 
 
+Scratch = tuple[KernelStep, Buf]  # equal kernels have the same Buf
+
+
 @dataclass
 class Planner:
     """Everything plan() needs to know about the outside."""
@@ -141,7 +144,7 @@ class _Memory:
         self._order, self._p, self._donations = order, p, donations
         self._outputs = {n: i for i, n in enumerate(p.outputs)}
         self._last = {n: t for t, s in enumerate(order) for n in s.reads}
-        self._blocks: dict[Node | Buf, Block] = {}
+        self._blocks: dict[Node | Scratch, Block] = {}
         self._instead: dict[Node, Node] = {}  # what is written -> what it overwrites
         self._gone: set[Node] = set()  # what is overwritten
         self._inside: dict[Block, int] = {}  # the output in whose memory a Block lies
@@ -163,7 +166,7 @@ class _Memory:
                 block.last = self._last.get(n, t)
                 self._blocks[n] = block
         for buf in s.scratch:
-            self._blocks[buf] = Block(buf.size * buf.dtype.itemsize, t, t)
+            self._blocks[s, buf] = Block(buf.size * buf.dtype.itemsize, t, t)
 
     def _overwritten(self, t: int, s: KernelStep, n: Node) -> Block | None:
         """The Block of a value that is not needed once this step has written n over it: the oldest, as of a sum that grows."""
@@ -177,7 +180,7 @@ class _Memory:
 
     def refs(self, s: KernelStep) -> tuple[Ref, ...]:
         """Where the arguments of a step are."""
-        return *map(self._read, s.reads), *map(self._written, s.writes), *map(self._held, s.scratch)
+        return *map(self._read, s.reads), *map(self._written, s.writes), *(self._held((s, b)) for b in s.scratch)
 
     @cached_property
     def _inputs(self) -> dict[Node, Ref]:
@@ -189,7 +192,7 @@ class _Memory:
     def _written(self, n: Node) -> Ref:
         return Ref("output", self._outputs[n]) if n in self._outputs else self._held(n)
 
-    def _held(self, what: Node | Buf) -> Ref:
+    def _held(self, what: Node | Scratch) -> Ref:
         block = self._blocks[what]
         output = self._inside.get(block)
         return Ref("arena", block.offset) if output is None else Ref("output", output)
@@ -205,7 +208,7 @@ class _Memory:
                 instead = self._donations.get(self._outputs.get(n, -1)) if taken is None else places[taken]
                 places[n] = len(out)
                 out.append(Lifetime(n.op.value, n.dtype, n.shape, ref, t, last, instead, n.site))
-            out += [Lifetime(b.name, b.dtype, (b.size,), self._held(b), t, t) for b in s.scratch]
+            out += [Lifetime(b.name, b.dtype, (b.size,), self._held((s, b)), t, t) for b in s.scratch]
         return tuple(out)
 
     def _input(self, i: int, n: Node) -> Lifetime:

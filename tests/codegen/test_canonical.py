@@ -87,8 +87,18 @@ def alone(monkeypatch: pytest.MonkeyPatch, outputs: list[Node]) -> Compiled:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_twins_have_the_loops_that_each_has_alone(seed: int, lowered: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    twins = [fuzz.random_case(fuzz.seeded(seed)) for _ in range(2)]
-    outputs = [n for case in twins for n in case.outputs]
-    program = compiled(outputs)
+    case = twins(seed)
+    program = compiled(case.outputs)
     count = len(lowered)
-    assert texts(program) == texts(alone(monkeypatch, outputs)) and len(lowered) - count > count
+    assert texts(program) == texts(alone(monkeypatch, case.outputs)) and len(lowered) - count > count
+
+
+def twins(seed: int) -> fuzz.Case:
+    """A random program twice, over inputs of their own."""
+    a, b = (fuzz.random_case(fuzz.seeded(seed)) for _ in range(2))
+    return fuzz.Case([*a.outputs, *b.outputs], a.env | b.env, [*a.exact, *b.exact])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_twins_compute_what_each_does(seed: int) -> None:
+    fuzz.compare_case(twins(seed), fuzz.Hits())

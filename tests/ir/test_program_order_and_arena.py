@@ -133,6 +133,16 @@ def test_buffers_that_share_memory_are_never_live_together(case: tuple[list[Kern
     replay(plan(steps, p), steps, p)
 
 
+def test_equal_kernels_have_scratch_memory_of_their_own() -> None:
+    """That of the second may lie where the first must spare a value."""
+    x, a, b, c, d, out = leaf(48), *(made(size) for size in (16, 48, 16, 48, 16))
+    first = step_of([x], [b], 90)
+    second = replace(step_of([x], [d], 90), loops=replace(first.loops, name="again"))
+    steps = [step_of([x], [a]), first, step_of([a], [c]), second, step_of([b, c, d], [out])]
+    p = Planner([x], [ValueLayout(x.dtype, x.shape, row_major_strides(x.shape))], [out], {})
+    replay(plan(steps, p), steps, p)
+
+
 @examples(150)
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 30), st.integers(0, 30)), max_size=40))
 def test_blocks_in_use_at_one_time_do_not_meet(drawn: list[tuple[int, int, int]]) -> None:
