@@ -86,7 +86,8 @@ def test_every_fault_is_kept_with_its_seed_and_the_rest_goes_on(tmp_path: Path) 
     found = row(tmp_path)
     unsuitable = sum(s % 10 == 3 for s in run)
     assert found["restarts"] == 1 and found["faults"] == 3 and abs(found["unsuitable"] - unsuitable) <= 1
-    assert len(run) - 1 <= found["right"] + found["unsuitable"] + found["faults"] <= len(run)
+    behind = 3  # seeds at most that a busy machine has run and not counted when Ctrl-C comes
+    assert len(run) - behind <= found["right"] + found["unsuitable"] + found["faults"] <= len(run)
     assert re.search(rf"planted +{found['right']} +{found['unsuitable']} +3 +1 ", printed)
     assert f"{found['right']} graphs, faults: 3, {found['right'] // 3} graphs per fault" in printed
     env = os.environ | {"PYTHONPATH": str(tmp_path)}
