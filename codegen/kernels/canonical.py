@@ -17,18 +17,18 @@ SEEN_THROUGH = frozenset({*VIEWS, Op.DETACH, Op.MUL})  # below an input, where p
 
 
 def canonical(kernel: Kernel, strides: Mapping[Node, tuple[int, ...]], streamed: Set[Node]) -> Hashable:
-    """All that the loops of a kernel follow from, for one target; user's lines are part of it, as printed loops show them."""
+    """All that the loops of a kernel follow from, for one target; the user's lines are part of it, as printed loops show them."""
     nodes = _Nodes(kernel.inputs, strides)
     nodes.add([u.node for u in kernel.units], lambda n: n not in nodes.inputs)
     products = [(i, n) for i, n in enumerate(kernel.inputs) if n.op is Op.MUL]
     nodes.add([s for _, n in products for s in n.src], lambda n: n.op in SEEN_THROUGH)
     number, units = nodes.numbers, {u: i for i, u in enumerate(kernel.units)}
     of_var = _ranks(kernel)
-    axes = [[[(of_var[v], v.extent, v.name) for v in sub] for sub in u.axes] for u in kernel.units]
+    axes = [tuple([tuple([(of_var[v], v.extent, v.name) for v in sub]) for sub in u.axes]) for u in kernel.units]
     return (
         (kernel.kind, kernel.extents, tuple(nodes.entries)),
         tuple([(i, n.arg, *(number[s] for s in n.src)) for i, n in products]),
-        tuple([(number[u.node], _frozen(a)) for u, a in zip(kernel.units, axes, strict=True)]),
+        tuple([(number[u.node], of_unit) for u, of_unit in zip(kernel.units, axes, strict=True)]),
         tuple([(units[u], tuple([of_var[v] for v in outer])) for u, outer in kernel.outer.items()]),
         tuple([(units[u], tuple([of_var[v] for v in left])) for u, left in kernel.columns.items()]),
         tuple([(number[n], n in streamed) for n in kernel.outputs]),
@@ -70,14 +70,10 @@ class _Nodes:
 
 def _ranks(kernel: Kernel) -> dict[Var, int]:
     """The variables of a kernel by age."""
-    found = {v for u in kernel.units for sub in u.axes for v in sub}
+    variables = {v for u in kernel.units for sub in u.axes for v in sub}
     if (c := kernel.chain) is not None:
-        found |= c.space | {v for labels in c.labels.values() for pair in labels.items() for v in pair}
-    return {v: i for i, v in enumerate(sorted(found, key=lambda v: v.serial))}
-
-
-def _frozen(lists: list[list[tuple[int, int, str]]]) -> tuple[tuple[tuple[int, int, str], ...], ...]:
-    return tuple([tuple(inner) for inner in lists])
+        variables |= c.space | {v for labels in c.labels.values() for pair in labels.items() for v in pair}
+    return {v: i for i, v in enumerate(sorted(variables, key=lambda v: v.serial))}
 
 
 def _chain(c: Chain, units: Mapping[Unit, int], of_var: Mapping[Var, int]) -> Hashable:
