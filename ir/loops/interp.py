@@ -65,10 +65,8 @@ class _Machine:
                 return partial(self.branch, s)
             case Alloc():
                 return partial(self.alloc, s)
-            case Store():
+            case Store() | Reduce():
                 return self.store(s)
-            case Reduce():
-                return self.reduce(s)
             case Check():
                 return partial(self.check, s)
             case Prefetch():
@@ -90,22 +88,15 @@ class _Machine:
     def alloc(self, s: Alloc) -> None:
         self.memory[s.buf] = np.full(s.buf.size, 0 if s.init is None else s.init, s.buf.dtype.numpy)
 
-    def store(self, s: Store) -> Callable[[], None]:
+    def store(self, s: Store | Reduce) -> Callable[[], None]:
         code = self.code()
         value = code.value(s.value)
+        if isinstance(s, Reduce):
+            value = f"{code.name(_REDUCTIONS[s.op])}(array[at], {value})"
         code.where(s.mask)
         code.at(s.index)
         code.element(s.buf, s.index)
         code.line(f"array[at] = {value}")
-        return code.function()
-
-    def reduce(self, s: Reduce) -> Callable[[], None]:
-        code = self.code()
-        value = code.value(s.value)
-        code.where(s.mask)
-        code.at(s.index)
-        code.element(s.buf, s.index)
-        code.line(f"array[at] = {code.name(_REDUCTIONS[s.op])}(array[at], {value})")
         return code.function()
 
     def multiply(self, s: Multiply) -> None:
