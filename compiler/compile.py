@@ -24,6 +24,7 @@ from ..ir.passes.recompute_spaces import recompute_spaces
 from ..ir.passes.rows_as_masks import rows_as_masks
 from ..ir.passes.simplify import simplify
 from ..ir.passes.split_reductions import split_reductions
+from ..ir.passes.sums_apart import sums_apart
 from ..ir.passes.widen_halves import widen
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
@@ -93,7 +94,8 @@ def build(
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
     passes = Passes(outputs)
-    widened = passes.graph("widen", widen, list(outputs))
+    parted = list(outputs) if strict else passes.rules("sums apart", sums_apart, list(outputs))
+    widened = passes.graph("widen", widen, parted)
     simplified = passes.rules("simplify", simplify, widened, strict)
     summed = simplified if strict else passes.rules("merge sums", merge_sums, simplified)
     filled = passes.graph("fold empty", fold_empty, summed)

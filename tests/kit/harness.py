@@ -26,6 +26,7 @@ from weft.ir.passes.keep_views import keep_deep_views
 from weft.ir.passes.merge_sums import merge_sums
 from weft.ir.passes.simplify import simplify
 from weft.ir.passes.split_reductions import split_reductions
+from weft.ir.passes.sums_apart import sums_apart
 from weft.ir.passes.widen_halves import widen
 from weft.ir.program.program import ValueLayout
 
@@ -61,7 +62,7 @@ def _drawn(n: Node, rng: np.random.Generator, extent: int) -> Array:
 def fused(*outputs: Node) -> Fused:
     """The kernels of a Graph, without any machine code."""
     roots = list(outputs)
-    for change in (widen, simplify, merge_sums, fold_empty, keep_gathers, keep_deep_views, split_reductions):
+    for change in (sums_apart, widen, simplify, merge_sums, fold_empty, keep_gathers, keep_deep_views, split_reductions):
         roots = change(roots)
     return fuse(collect(roots))
 
