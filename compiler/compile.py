@@ -32,6 +32,7 @@ from ..ir.program.program import Program, ValueLayout
 from ..runtime.runnable import Runnable
 from .backends.backend import Backend
 from .backends.kinds import current_backend
+from .garbage import without_collections
 from .pass_log import Pass, Passes
 from .structure import Structure
 
@@ -80,6 +81,7 @@ class Compiled:
         self.executable.run(inputs, outputs)
 
 
+@without_collections
 @keeping_sites()
 def build(
     outputs: Sequence[Node],
