@@ -12,8 +12,9 @@ from functools import partial
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
 from ..ir.graph.graph import Node
 from ..ir.graph.site import NOWHERE, keeping_sites, provenance
-from ..ir.kernels.fuse import Fused, fuse
-from ..ir.kernels.units import collect
+from ..ir.kernels.fuse import Fused
+from ..ir.parts.kernels import kernels_of
+from ..ir.parts.rewrite import rewritten
 from ..ir.passes.bounds_checks import clamp_late, find_checks
 from ..ir.passes.distinct import distinct
 from ..ir.passes.fold_empty import fold_empty
@@ -105,13 +106,13 @@ def build(
     kept = passes.graph("keep deep views", keep_deep_views, gathered)
     split = kept if strict else passes.graph("split reductions", split_reductions, kept, strides)
     if backend.policy.chains != "none":
-        split = passes.graph("recompute spaces", recompute_spaces, split, backend.policy.chains == "blocks")
+        recompute = partial(recompute_spaces, only_blocks=backend.policy.chains == "blocks")
+        split = passes.graph("recompute spaces", rewritten, split, recompute)
     apart = passes.graph("distinct outputs", distinct, split)
     checks = passes.step("find checks", find_checks, apart)
     clamped = passes.graph("clamp late", clamp_late, apart, checks)
     roots = passes.graph("rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped)
-    units = passes.step("collect units", collect, roots, [n for n, _ in checks.late])
-    fused = passes.step("fuse", fuse, units, backend.policy)
+    fused = passes.step("fuse", kernels_of, roots, [n for n, _ in checks.late], backend.policy)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
     code = backend.builder()
     with provenance(NOWHERE), code:  # Nodes of loops

@@ -11,22 +11,20 @@ In pieces of some turns each it is one short program that runs many times.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from itertools import islice
 
+from ...ir.graph.disjoint import DisjointSets
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
+from ...ir.graph.repeats import Region, regions
 from .capture import Capture
 from .computed import Computed
 
 LEAST_NODES = 256  # of a graph that is worth a look: others compile in a few tenths of a second
 LEAST_SHARE = 3  # a part of the graph that repeats is at least its third
-LEAST_TURNS = 4
 LEAST_COPIES = 16
 PIECE = 64  # Nodes; shorter turns and copies are computed several at once
-GRAM = 4  # labels in a row that are unlikely to come again within a turn
-CANDIDATES = 4  # lengths of a turn that are tried
 WORK = 100_000  # elements a Node, on average: with more, time is not lost in compiling
 
 
@@ -57,7 +55,7 @@ def _of_copies(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> lis
     """Parts that differ in nothing but the values in memory that they read: `wf.stack([f(x) for x in xs])`."""
     forms = _forms(capture)
     often, readers = Counter(forms), Counter(s for entry in capture.entries for s in _sources(entry))
-    groups = _Groups(len(forms))
+    groups = DisjointSets(len(forms))
     for i, entry in enumerate(capture.entries):
         if often[forms[i]] >= LEAST_COPIES > readers[i] and isinstance(entry[0], Op):
             groups.add(i)
@@ -90,66 +88,21 @@ def _forms(capture: Capture) -> list[int]:
     return numbers
 
 
-class _Groups:
-    """Disjoint sets of numbers below a count, each named by its least member."""
-
-    def __init__(self, count: int) -> None:
-        self._above: list[int | None] = [None] * count
-
-    def __contains__(self, i: int) -> bool:
-        return self._above[i] is not None
-
-    def add(self, i: int) -> None:
-        self._above[i] = i
-
-    def of(self, i: int) -> int | None:
-        """The name of the set, None for what is in none."""
-        above = self._above
-        while (k := above[i]) is not None and k != i:
-            above[i] = above[k]
-            i = k
-        return above[i]
-
-    def join(self, i: int, k: int) -> None:
-        """Both sets become one."""
-        a, b = self.of(i), self.of(k)
-        assert a is not None and b is not None
-        self._above[max(a, b)] = min(a, b)
-
-    def members(self) -> list[list[int]]:
-        """The sets, in order."""
-        members: dict[int, list[int]] = {}
-        for i in range(len(self._above)):
-            name = self.of(i)
-            if name is not None:
-                members.setdefault(name, []).append(i)
-        return list(members.values())
-
-
 # ---------------------------------------------------------------- turns one after the other
-
-
-@dataclass(frozen=True)
-class Region:
-    """Entries of a key of which each is like the one `turn` entries later, up to the last turn."""
-
-    start: int
-    stop: int
-    turn: int
 
 
 def _of_turns(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> list[list[Node]]:
     """Turns of a loop, which read what those before have made."""
-    regions = list(_regions(_labels(nodes), 0, len(nodes)))
-    if sum(r.stop - r.start for r in regions) * LEAST_SHARE < len(nodes):
+    repeated = regions(_labels(nodes), LEAST_NODES // 2)
+    if sum(r.stop - r.start for r in repeated) * LEAST_SHARE < len(nodes):
         return []
     last_use = _last_uses(capture, nodes, roots)
     here = Computed(capture)
     out = []
-    for region in regions:
+    for region in repeated:
         size = region.turn * max(1, round(PIECE / region.turn))
         begin = _narrowest(nodes, last_use, region)
-        done = 0 if region is regions[0] else begin - region.turn
+        done = 0 if region is repeated[0] else begin - region.turn
         for stop in range(begin, region.stop + 1, size):
             met = [n for i, n in enumerate(islice(nodes, done, stop), done) if last_use[i] >= stop and n in here.nodes]
             out.append(here.stored_for(met, ()))
@@ -165,40 +118,6 @@ def _labels(nodes: Sequence[Node]) -> list[int]:
         arg = None if n.op is Op.INPUT else n.arg
         labels.append(known.setdefault((n.op, arg, n.dtype, n.shape, n.site if n.src else None), len(known)))
     return labels
-
-
-def _regions(labels: Sequence[int], start: int, stop: int) -> Iterator[Region]:
-    """The longest regions of a part, in order, each with at least LEAST_TURNS turns."""
-    best = _longest(labels, start, stop)
-    if best is None:
-        return
-    yield from _regions(labels, start, best.start)
-    yield best
-    yield from _regions(labels, best.stop, stop)
-
-
-def _longest(labels: Sequence[int], start: int, stop: int) -> Region | None:
-    if stop - start < LEAST_NODES // 2:
-        return None
-    last: dict[tuple[int, ...], int] = {}
-    gaps: Counter[int] = Counter()
-    for i in range(start, stop - GRAM):
-        gram = tuple(labels[i : i + GRAM])
-        if gram in last:
-            gaps[i - last[gram]] += 1
-        last[gram] = i
-    regions = [r for turn, _ in gaps.most_common(CANDIDATES) for r in _runs(labels, start, stop, turn)]
-    return max(regions, key=lambda r: (r.stop - r.start, -r.turn), default=None)
-
-
-def _runs(labels: Sequence[int], start: int, stop: int, turn: int) -> Iterator[Region]:
-    """Where each label comes again after one turn."""
-    begin = start
-    for i in range(start, stop - turn + 1):
-        if i == stop - turn or labels[i] != labels[i + turn]:
-            if i - begin >= max((LEAST_TURNS - 1) * turn, LEAST_NODES // 2):
-                yield Region(begin, i + turn, turn)
-            begin = i + 1
 
 
 def _last_uses(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> list[int]:

@@ -267,6 +267,8 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             return x.dtype, shape
         case Op.DETACH | Op.KEEP | Op.COPY:
             return x.dtype, x.shape
+        case Op.ELSEWHERE:
+            return arg[1], arg[2]
     raise GraphError(f"{op.value}: not a Graph op, or it needs an explicit dtype")
 
 

@@ -85,6 +85,7 @@ class Op(Enum):
     DETACH = "detach"
     KEEP = "keep"  # a hint: materialise this value
     COPY = "copy"  # device: the same value in its memory; ends at frontend/lazy/transfers.py, no kernel has one
+    ELSEWHERE = "elsewhere"  # (place, dtype, shape): what other parts of a Graph make of these, while it is in parts: ir/parts
     # loop level only, never in a Graph
     VAR = "var"  # an Index: its value as int64
     LOAD = "load"  # (Buf, Index, mask): the element, 0 where the mask does not hold
@@ -102,3 +103,4 @@ SCANS = {Op.SCAN: "add", Op.SCANMUL: "mul"}  # the reduction that each runs
 VIEWS = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW})
 INDEXED = frozenset({Op.GATHER, Op.SCATTER})
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
+OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE}  # what a program's Graph may have

@@ -6,7 +6,8 @@ Items may merge, or come to need more. What a change can put out of order stands
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+import heapq
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from .graph import reach
@@ -65,3 +66,24 @@ class Order(Generic[T]):
         region = sorted(self._sequence[low : high + 1], key=lambda x: x not in earlier)
         self._sequence[low : high + 1] = region
         self.place.update((x, i) for i, x in enumerate(region, low) if x is not None)
+
+
+def earliest_first(needs: Mapping[T, Iterable[T]], position: Callable[[T], int]) -> list[T]:
+    """The items in an order that respects what each needs, otherwise by their positions, which differ."""
+    waiting = {x: set(needed) for x, needed in needs.items()}
+    after: dict[T, list[T]] = {x: [] for x in waiting}
+    for x, needed in waiting.items():
+        for y in needed:
+            after[y].append(x)
+    item = {position(x): x for x in waiting}
+    ready = [p for p, x in item.items() if not waiting[x]]
+    heapq.heapify(ready)
+    out = []
+    while ready:
+        out.append(item[heapq.heappop(ready)])
+        for x in after[out[-1]]:
+            waiting[x].discard(out[-1])
+            if not waiting[x]:
+                heapq.heappush(ready, position(x))
+    assert len(out) == len(waiting), "kernels depend on each other in a cycle"
+    return out

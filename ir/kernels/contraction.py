@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from ..graph.graph import Node
+from ..graph.graph import Node, node
 from ..graph.op import Op
+from ..graph.views import is_steady
 from .align import factor_vars
 from .kernel import Unit, domain
 from .places import Read
@@ -40,6 +41,26 @@ def is_contraction(u: Unit, units: Units, users: Users) -> bool:
     a, b = sides
     alone = [[v for v in u.kept_vars() if v in mine and v not in other] for mine, other in ((a, b), (b, a))]
     return all(prod(v.extent for v in own) >= 2 for own in alone)
+
+
+def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) -> bool:
+    """Before there are units: is the sum over axes of a product, seen through views, a contraction?"""
+    if product.op is not Op.MUL or not product.dtype.is_float:
+        return False
+    factors = [seen(f, views) for f in product.src]
+    shape = factors[0].shape
+    if prod(shape) < MIN_CONTRACTION:
+        return False
+    kept = [a for a, d in enumerate(shape) if d > 1 and a not in axes]
+    a, b = ({axis for axis in kept if is_steady(f, axis)} for f in factors)
+    return bool(a - b) and bool(b - a)
+
+
+def seen(n: Node, views: Sequence[Node]) -> Node:
+    """A Node through views, the innermost first."""
+    for view in views:
+        n = node(view.op, (n,), view.arg)
+    return n
 
 
 def products_of(units: Units, users: Users) -> dict[Unit, Unit]:

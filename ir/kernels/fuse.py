@@ -27,7 +27,6 @@ class Fused:
 
     kernels: list[Kernel]
     boundaries: list[Boundary]
-    units: Units
 
 
 def fuse(units: Units, policy: Policy = EVERYTHING) -> Fused:
@@ -35,7 +34,7 @@ def fuse(units: Units, policy: Policy = EVERYTHING) -> Fused:
     f = Fusion(units, policy)
     kernels = {g: _kernel(f, g, i) for i, g in enumerate(merged(f))}
     boundaries = [Boundary(kernels[h].name, k.name, _reason(f, h, g)) for g, k in kernels.items() for h in _sources(f, g)]
-    return Fused(list(kernels.values()), boundaries, units)
+    return Fused(list(kernels.values()), boundaries)
 
 
 def _sources(f: Fusion, g: Group) -> list[Group]:

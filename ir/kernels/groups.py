@@ -10,6 +10,7 @@ from typing import Literal
 
 from ..graph.graph import Node
 from ..graph.op import SCANS, Op
+from ..graph.order import earliest_first
 from .align import Form, Outer
 from .chain import ChainFinder
 from .contraction import products_of, users_of
@@ -17,7 +18,7 @@ from .kernel import Chain, Unit
 from .places import Read
 from .units import Units
 
-ALONE = frozenset({Op.SCATTER, Op.ARGSORT, *SCANS})  # with loops of their own
+ALONE = frozenset({Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE, *SCANS})  # with loops of their own
 
 Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads
 
@@ -140,23 +141,7 @@ class Fusion:
 
     def ordered(self) -> list[Group]:
         """Groups in an order that respects every edge, earliest units first."""
-        waiting = {g: self.needs(g) for g in set(self.group.values())}
-        after: dict[Group, list[Group]] = {g: [] for g in waiting}
-        for g, needs in waiting.items():
-            for p in needs:
-                after[p].append(g)
-        ready = [(g.units[-1].position, g) for g, needs in waiting.items() if not needs]
-        heapq.heapify(ready)
-        out = []
-        while ready:
-            _, g = heapq.heappop(ready)
-            out.append(g)
-            for h in after[g]:
-                waiting[h].discard(g)
-                if not waiting[h]:
-                    heapq.heappush(ready, (h.units[-1].position, h))
-        assert len(out) == len(waiting), "kernels depend on each other in a cycle"
-        return out
+        return earliest_first({g: self.needs(g) for g in set(self.group.values())}, lambda g: g.units[-1].position)
 
 
 def _introduce(g: Group, h: Group) -> None:

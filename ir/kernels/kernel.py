@@ -57,12 +57,11 @@ class Unit:
     node: Node
     position: int
     axes: list[list[Var]] = field(default_factory=list)
-    reads: list[Read] = field(default_factory=list)
+    _reads: list[Read] | None = field(init=False, default=None)
     _places: dict[tuple[Var, ...], Places] = field(init=False, default_factory=dict)  # of `reads`, by the outer axes
 
     def __post_init__(self) -> None:
-        self.axes = [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]
-        self.refresh()
+        self.axes = self.axes or [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]
 
     def coordinates(self) -> list[Index]:
         """The index of the domain in terms of the variables; size-1 axes are constant 0."""
@@ -85,21 +84,23 @@ class Unit:
             places = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
         return places
 
-    def refresh(self) -> None:
-        """Recomputes the reads after an axis was split."""
-        at = self.coordinates()
-        self.reads, self._places = [], {}
-        if self.node.op in ELEMENTWISE or self.node.op in SCANS or self.node.op in (Op.REDUCE, Op.ARGSORT):
-            for s in self.node.src:
-                self.reads.extend(reads_of(s, at))
-        elif self.node.op is Op.SCATTER:
-            free = [var(Var(f"s{a}", d)) for a, d in enumerate(self.node.src[0].shape)]
-            n = self.node.src[1].ndim
-            self.reads.extend(reads_of(self.node.src[0], free))
-            for s in self.node.src[1:]:
-                self.reads.extend(reads_of(s, free[:n]))
-        else:  # a copy of a view, a leaf or a kept value
-            self.reads.extend(reads_of(self.node.src[0] if self.node.op is Op.KEEP else self.node, at))
+    @property
+    def reads(self) -> list[Read]:
+        """What each element is computed of."""
+        if self._reads is None:
+            self._reads = self._found_reads()
+        return self._reads
+
+    def _found_reads(self) -> list[Read]:
+        n, at = self.node, self.coordinates()
+        if n.op in ELEMENTWISE or n.op in SCANS or n.op in (Op.REDUCE, Op.ARGSORT):
+            return [r for s in n.src for r in reads_of(s, at)]
+        if n.op is Op.SCATTER:
+            free = _free(n.src[0])
+            return [*reads_of(n.src[0], free), *(r for s in n.src[1:] for r in reads_of(s, free[: n.src[1].ndim]))]
+        if n.op is Op.ELSEWHERE:
+            return [r for s in n.src for r in reads_of(s, _free(s))]
+        return reads_of(n.src[0] if n.op is Op.KEEP else n, at)  # a copy of a view, a leaf or a kept value
 
     def split(self, v: Var, by: int) -> None:
         """Splits variable v (extent divisible by `by`) into an outer and an inner one."""
@@ -107,7 +108,7 @@ class Unit:
             if v in sub:
                 at = sub.index(v)
                 sub[at : at + 1] = [Var(v.name + "o", v.extent // by), Var(v.name + "i", by)]
-        self.refresh()
+        self._reads, self._places = None, {}
 
     def __repr__(self) -> str:
         return f"{self.node.op.value}{list(domain(self.node))}@{self.position}"
@@ -116,6 +117,11 @@ class Unit:
         """For users, by their lines."""
         where = f" ({site_text(self.node.site)})" if self.node.site else ""
         return f"{self.node.op.value}{list(domain(self.node))}{where}"
+
+
+def _free(n: Node) -> list[Index]:
+    """An index of which nothing is known."""
+    return [var(Var(f"s{a}", d)) for a, d in enumerate(n.shape)]
 
 
 def join(sub: list[Var]) -> Index:

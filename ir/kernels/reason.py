@@ -20,6 +20,7 @@ class Rule(Enum):
     PARALLELISM = "The shared outer axes leave enough iterations for all threads."
     RECOMPUTE = "No costly value is computed several times for each element."
     BUDGET = "A kernel has a limited number of arguments."
+    PARTS = "Equal layers of a network are compiled once, so what passes between them is in memory."
     CYCLE = "No other kernel has to run between the parts of one."
 
     def __str__(self) -> str:

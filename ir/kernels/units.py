@@ -28,11 +28,11 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
     """A Unit for each computed Node, axes refined so that reshapes between units need no division; `kept` go to memory too."""
     roots = list(roots)
     order = toposort(roots)
-    inline = _inline_nodes(order)
+    inline = inline_nodes(order)
     stored, copies = _stored([*roots, *kept], order)
     units: list[Unit] = []
     for n in order:
-        is_value = n.op in ELEMENTWISE or n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER, Op.ARGSORT)
+        is_value = n.op in ELEMENTWISE or n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE)
         elsewhere = n in inline or is_widening(n)  # evaluated where it is used
         if n.size and ((is_value and (not elsewhere or n in stored)) or n in copies):
             units.append(Unit(n, len(units)))
@@ -41,7 +41,7 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
     return collected
 
 
-def _inline_nodes(order: list[Node]) -> set[Node]:
+def inline_nodes(order: list[Node]) -> set[Node]:
     """Maps over constants, counters and 0-d inputs only: cheap to repeat, nothing to load."""
     total: dict[Node, int] = {}
     for n in order:

@@ -24,10 +24,11 @@ from weft.compiler.compile import Compiled, build, program_of
 from weft.compiler.structure import Structure
 from weft.frontend.jit.jit import step_behind
 from weft.frontend.lazy import realize
+from weft.inspection.documents.document import seen_by_fusion
 from weft.inspection.dumps.graph_text import gradient_text, graph_text, rewrites_text, term
 from weft.inspection.dumps.program_text import memory_text, program_text
 from weft.inspection.explain.build import report
-from weft.ir.kernels.units import Units
+from weft.ir.kernels.units import Units, collect
 
 AVX2 = Target("x86-64-v3", "", 256, has_fma=True, has_avx512=False, registers=16, has_float16=True)
 GOLDEN = Path(__file__).parent
@@ -76,7 +77,7 @@ def texts(case: str) -> dict[str, str]:
         "graph.txt": graph_text(c.graph),
         "grad.txt": gradient_text(c.graph),
         "simplified.txt": f"{graph_text(simplified.roots or ())}\n{rewrites_text(simplified)}",
-        "units.txt": units_text(c.fused.units),
+        "units.txt": units_text(collect(seen_by_fusion(c))),
         "kernels.txt": "\n".join(kernels) + "\n",
         "program.txt": program,
     }

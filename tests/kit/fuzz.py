@@ -23,7 +23,7 @@ from weft.codegen.llvm.target import host
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node, toposort
-from weft.ir.graph.op import LOOP_ONLY, SCANS, Op
+from weft.ir.graph.op import OF_GRAPHS, SCANS, Op
 from weft.ir.kernels.reason import Rule
 from weft.ir.ops.interp import EVALUATORS, run
 
@@ -34,6 +34,7 @@ UNREACHED = {  # rules that no boundary between kernels of a random graph names,
     Rule.COLUMN_SUMS: "needs wide sums of many rows",
     Rule.CHAIN: "needs attention",
     Rule.BUDGET: "needs a value of more than 60 inputs",
+    Rule.PARTS: "needs a network of equal layers",
 }
 NEAR_ZEROS = {Op.LGAMMA, Op.POLYGAMMA}  # off by units of 1 where they are smaller (docs/numerics.md)
 # What the machine that runs this can run, too: narrower vectors, other tiles, no masked instructions.
@@ -201,7 +202,7 @@ class Hits:
 
     def missing(self) -> list[str]:
         """Everything that should be reached and was not."""
-        wanted = [f"op {op.value}" for op in set(Op) - LOOP_ONLY - {Op.COPY}]
+        wanted = [f"op {op.value}" for op in OF_GRAPHS - {Op.COPY}]
         wanted += [f"dtype {d.name}" for d in (*FLOATS, *INTS, dt.bool_)]
         wanted += [f"schedule {s}" for s in SCHEDULES] + [f"reason {r}" for r in Rule if r not in UNREACHED]
         return sorted({w for w in wanted if not self.counts[w]})

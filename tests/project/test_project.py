@@ -24,6 +24,7 @@ ROOMS = (
     ("ir/ops",),
     ("ir/gradient", "ir/analysis"),
     ("ir/kernels",),
+    ("ir/parts",),
     ("ir/passes",),
     ("ir/loops",),
     ("ir/program",),

@@ -1,0 +1,43 @@
+"""Flow of computed values. In: the roots of a Graph. Out: the Nodes that become Units, and which of them each one reads.
+
+Views, constants and what is evaluated where it is used stand between these; each part of a Graph has such Nodes of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..graph.graph import Node, toposort
+from ..graph.op import ELEMENTWISE, SCANS, Op
+from ..kernels.kernel import is_widening
+from ..kernels.units import inline_nodes
+
+COMPUTED = ELEMENTWISE | {Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.KEEP, *SCANS}
+
+
+class Flow:
+    """Attributes: `order`, all Nodes, sources first; `values`, what is computed, and roots; `sources` and `readers` of each."""
+
+    def __init__(self, roots: Sequence[Node]) -> None:
+        self.order = toposort(roots)
+        self.place = {n: i for i, n in enumerate(self.order)}
+        self.roots = dict.fromkeys(roots)
+        inline = inline_nodes(self.order)
+        below: dict[Node, tuple[Node, ...]] = {}  # the computed values that are needed where a Node is evaluated
+        self.sources: dict[Node, tuple[Node, ...]] = {}
+        for n in self.order:
+            needed = _joined(below[s] for s in n.src)
+            if n in self.roots or (n.op in COMPUTED and n not in inline and not is_widening(n)):
+                self.sources[n] = needed
+                needed = (n,)
+            below[n] = needed
+        self.values = list(self.sources)
+        self.readers: dict[Node, list[Node]] = {n: [] for n in self.values}
+        for n, sources in self.sources.items():
+            for s in sources:
+                self.readers[s].append(n)
+
+
+def _joined(parts: Iterable[tuple[Node, ...]]) -> tuple[Node, ...]:
+    some = [p for p in parts if p]
+    return some[0] if len(some) == 1 else tuple(dict.fromkeys(n for p in some for n in p))

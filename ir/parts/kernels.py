@@ -1,0 +1,88 @@
+"""Graph -> Kernels, part by part. In: roots. Out: the Kernels of all parts, those of equal parts made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ..graph.graph import Node, toposort
+from ..graph.op import Op
+from ..graph.order import earliest_first
+from ..kernels.fuse import Fused, fuse
+from ..kernels.groups import EVERYTHING, Policy
+from ..kernels.kernel import Chain, Kernel, Unit, kernel_name
+from ..kernels.reason import Boundary, Reason, Rule
+from ..kernels.units import collect
+from .part import Part
+from .split import parts_of
+
+
+def kernels_of(roots: Sequence[Node], kept: Sequence[Node] = (), policy: Policy = EVERYTHING) -> Fused:
+    """The Kernels of a Graph; `kept` go to memory too. What one part reads of another is in memory."""
+    stored = list(dict.fromkeys([*roots, *kept]))
+    parts = parts_of(stored)
+    if not parts:
+        return fuse(collect(roots, kept), policy)
+    place = {n: i for i, n in enumerate(toposort(stored))}
+    copies = [c for alike in parts for c in _copies(alike, policy, place)]
+    kernels = [k for c in copies for k in c.kernels.values()]
+    maker = {n: k for k in kernels for n in k.outputs}
+    needs = {k: {maker[n] for n in k.inputs if n in maker} - {k} for k in kernels}
+    ordered = earliest_first(needs, lambda k: k.units[-1].position)
+    name = {k: kernel_name(k.units, k.kind, k.anchor, i) for i, k in enumerate(ordered)}
+    within = [Boundary(name[h], name[k], reason) for c in copies for h, k, reason in c.boundaries]
+    between = [Boundary(name[maker[n]], name[k], reason) for c in copies for n, k, reason in c.reads]
+    return Fused([replace(k, name=name[k]) for k in ordered], [*within, *between])
+
+
+def _copies(alike: Sequence[Part], policy: Policy, place: Mapping[Node, int]) -> list[_Copy]:
+    first = alike[0]
+    graph = first.graph()
+    fused = fuse(collect([graph[n] for n in first.outputs]), policy)
+    own = [*first.nodes, *first.inputs]
+    return [_Copy(fused, {graph[a]: b for a, b in zip(own, (*p.nodes, *p.inputs), strict=True)}, place) for p in alike]
+
+
+class _Copy:
+    """The Kernels of a part, after those of an equal one. `nodes`: what Nodes of that one's Graph are here."""
+
+    def __init__(self, fused: Fused, nodes: Mapping[Node, Node], place: Mapping[Node, int]) -> None:
+        self._nodes, self._place = nodes, place
+        self._units: dict[Unit, Unit] = {}
+        self.kernels = {k.name: self._kernel(k) for k in fused.kernels if k.units[0].node.op is not Op.ELSEWHERE}
+        own, reason = self.kernels, Reason(Rule.PARTS, "what passes between layers that are compiled once is stored")
+        pairs = [(own.get(b.producer), own.get(b.consumer), b.reason) for b in fused.boundaries]
+        self.boundaries = [(h, k, because) for h, k, because in pairs if h is not None and k is not None]
+        read = [(n, own[k.name]) for k in fused.kernels if k.name in own for n in k.inputs if n.op is Op.ELSEWHERE]
+        self.reads = [(nodes[n], k, reason) for n, k in read]
+
+    def _unit(self, u: Unit) -> Unit:
+        unit = self._units.get(u)
+        if unit is None:
+            node = self._nodes[u.node]
+            unit = self._units[u] = Unit(node, self._place[node], u.axes)
+        return unit
+
+    def _kernel(self, k: Kernel) -> Kernel:
+        of = self._unit
+        return replace(
+            k,
+            units=[of(u) for u in k.units],
+            outer={of(u): axes for u, axes in k.outer.items()},
+            outputs=[self._nodes[n] for n in k.outputs],
+            inputs=[self._nodes[n] for n in k.inputs],
+            anchor=None if k.anchor is None else of(k.anchor),
+            chain=None if k.chain is None else _chain(k.chain, of),
+            columns={of(u): axes for u, axes in k.columns.items()},
+        )
+
+
+def _chain(c: Chain, of: Callable[[Unit], Unit]) -> Chain:
+    return replace(
+        c,
+        scores=[of(u) for u in c.scores],
+        inner=[of(u) for u in c.inner],
+        results=[of(u) for u in c.results],
+        labels={of(u): labels for u, labels in c.labels.items()},
+        owner={of(u): of(result) for u, result in c.owner.items()},
+    )
