@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..graph.graph import Node, rebuild, toposort
 from ..graph.op import Op
@@ -34,22 +35,41 @@ def _copies(alike: Sequence[Part], rewrite: Rewrite) -> list[_Copy]:
     first = alike[0]
     graph = first.graph()
     outputs = rewrite([graph[n] for n in first.outputs])
-    leaves = [{graph[a]: b for a, b in zip(first.nodes, p.nodes, strict=True) if a.op is Op.INPUT} for p in alike]
-    return [_Copy(p, outputs, known) for p, known in zip(alike, leaves, strict=True)]
+    steps = _steps(outputs, [graph[n] for n in first.nodes if n.op is Op.INPUT])
+    return [_Copy(p, outputs, steps) for p in alike]
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The way to the outputs of a part: its leaves, and for each output the Nodes that those before it have not needed."""
+
+    leaves: list[Node]
+    new: list[list[Node]]
+
+
+def _steps(outputs: Sequence[Node], leaves: list[Node]) -> _Steps:
+    known = dict.fromkeys(leaves)
+    new = []
+    for n in outputs:
+        new.append(toposort([n], known))
+        known |= dict.fromkeys(new[-1])
+    return _Steps(leaves, new)
 
 
 class _Copy:
-    """A part whose outputs are made as those of an equal part. `known`: what Nodes of that one's Graph are here."""
+    """A part whose outputs are made in the steps of an equal part. `known`: what the Nodes of these are here."""
 
-    def __init__(self, part: Part, outputs: Sequence[Node], known: dict[Node, Node]) -> None:
-        self.part, self.known = part, known
-        self._outputs = dict(zip(part.outputs, outputs, strict=True))
+    def __init__(self, part: Part, outputs: Sequence[Node], steps: _Steps) -> None:
+        self.part = part
+        self.known = dict(zip(steps.leaves, (n for n in part.nodes if n.op is Op.INPUT), strict=True))
+        self._way = {n: (root, new) for n, root, new in zip(part.outputs, outputs, steps.new, strict=True)}
         self._inputs = list(part.inputs)
 
     def made(self, output: Node, done: dict[Node, Node]) -> Node:
-        """What an output of the part becomes; `done`: what the outputs before it, of any part, have become."""
-        known, root = self.known, self._outputs[output]
-        for n in toposort([root], known):
+        """What the next output of the part becomes; `done`: what outputs before it, also of other parts, have become."""
+        known = self.known
+        root, new = self._way[output]
+        for n in new:
             is_elsewhere = n.op is Op.ELSEWHERE
             known[n] = done[self._inputs[n.arg[0]]] if is_elsewhere else rebuild(n, tuple([known[s] for s in n.src]))
         return known[root]

@@ -79,7 +79,8 @@ def _free(flow: Flow) -> set[Node]:
     products: set[Node] = set()
     for n in flow.values:
         is_contraction = n.op is Op.REDUCE and n.arg[0] == "add" and contracts(n.src[0], n.arg[1])
-        products.update([n.src[0]] * is_contraction)
+        if is_contraction:
+            products.add(n.src[0])
         level[n] = max((level[s] for s in flow.sources[n]), default=0) + is_contraction
     return {n for n in flow.values if any(c in products or level[c] > level[n] for c in flow.readers[n])}
 
