@@ -5,7 +5,8 @@
 Every measurement is a process of its own: cold with an empty cache folder, warm with what a cold one left there. Measured are
 the import of weft (with NumPy and llvmlite), then either the first value of a chain of elementwise operations on 2**20
 elements, or the first jitted step of LeNet (batch 64, SGD with momentum), the first step of another batch size, and the peak of
-resident memory after 60 steps. Printed are medians. A first round that is not counted leaves Python's own byte code on disk.
+resident memory after 60 steps, or the first jitted step of a GPT (width 384, 6 heads, context 64, AdamW) of several depths,
+less a later step. Printed are medians. A first round that is not counted leaves Python's own byte code on disk.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 # what is measured: (seconds or MB cold, warm) at most, None where there is no target
@@ -28,8 +30,11 @@ TARGETS: dict[str, tuple[float | None, float | None]] = {
     "first LeNet step, s": (1.5, 0.25),
     "LeNet step of another batch size, s": (0.4, None),
     "peak memory of LeNet, MB": (150, 150),
+    "first GPT step, 6 layers, s": (1.2, 0.25),
+    "first GPT step, 12 layers, s": (1.5, 0.25),
+    "first GPT step, 48 layers, s": (3, 0.25),
 }
-IMPORT, CHAIN, STEP, BATCH, MEMORY = TARGETS
+IMPORT, CHAIN, STEP, BATCH, MEMORY, *_ = TARGETS
 STEPS = 60  # of LeNet, before the memory is read
 
 
@@ -83,6 +88,33 @@ def trainer(wf: Any) -> Callable[..., Any]:
     return step  # type: ignore[no-any-return]
 
 
+def gpt(wf: Any, layers: int) -> dict[str, float]:
+    """What the first step of a GPT takes longer than a later one."""
+    import numpy as np
+
+    nn, F, width, context = wf.nn, wf.nn.functional, 384, 64
+    tokens, places, head = nn.Embedding(512, width), nn.Embedding(context, width), nn.Linear(width, 512)
+    block = nn.TransformerEncoderLayer(width, 6, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+    blocks = nn.TransformerEncoder(block, layers, nn.LayerNorm(width))
+    mask = nn.Transformer.generate_square_subsequent_mask(context)
+    parameters = [p for m in (tokens, places, blocks, head) for p in m.parameters()]
+    optimiser = nn.optim.AdamW(parameters, lr=1e-3)
+    wf.realize(*parameters)
+
+    @wf.jit  # type: ignore[untyped-decorator]
+    def step(x: Any) -> Any:
+        optimiser.zero_grad()
+        state = blocks(tokens(x) + places(wf.arange(context)), mask=mask, is_causal=True)
+        loss = F.cross_entropy(head(state[:, :-1]).flatten(0, 1), x[:, 1:].flatten())
+        loss.backward()
+        optimiser.step()
+        return loss
+
+    x = wf.tensor(np.random.default_rng(0).integers(0, 512, (2, context)))
+    first = seconds(lambda: step(x).item())
+    return {f"first GPT step, {layers} layers, s": first - min(seconds(lambda: step(x).item()) for _ in range(3))}
+
+
 def images(wf: Any, count: int) -> tuple[Any, Any]:
     import numpy as np
 
@@ -100,13 +132,17 @@ def peak_memory() -> dict[str, float]:
     return {MEMORY: int(peak.split()[1]) / 1024}
 
 
+CASES: dict[str, Callable[[Any], dict[str, float]]] = {"chain": chain, "lenet": lenet}
+CASES |= {f"gpt{layers}": partial(gpt, layers=layers) for layers in (6, 12, 48)}
+
+
 def measure(what: str) -> None:
     """Measures in this process and prints the results as JSON."""
     started = time.perf_counter()
     import weft as wf
 
     imported = time.perf_counter() - started
-    print(json.dumps({IMPORT: imported} | {"chain": chain, "lenet": lenet}[what](wf)))
+    print(json.dumps({IMPORT: imported} | CASES[what](wf)))
 
 
 def child(what: str, folder: str) -> dict[str, float]:
@@ -123,7 +159,7 @@ def medians(repeats: int) -> list[dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         child("chain", folder)
     for _ in range(repeats):
-        for what in ("chain", "lenet"):
+        for what in CASES:
             with tempfile.TemporaryDirectory() as folder:
                 for times in found:
                     for name, value in child(what, folder).items():
@@ -134,7 +170,7 @@ def medians(repeats: int) -> list[dict[str, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--here", choices=("chain", "lenet"), help="measure in this process, with the cache as it is")
+    parser.add_argument("--here", choices=CASES, help="measure in this process, with the cache as it is")
     given = parser.parse_args()
     if given.here:
         measure(given.here)

@@ -62,7 +62,7 @@ def test_startup_prints_each_measurement_beside_its_target():
     head, *rows = printed("startup.py", "--repeats", "1")
     assert head.split() == ["cold", "target", "warm", "target"]
     cells = [row[36:].split() for row in rows]
-    assert len(cells) == 5 and all(len(c) == 4 and float(c[0]) > 0 for c in cells)
+    assert len(cells) == 8 and all(len(c) == 4 and float(c[0]) > 0 for c in cells)
     first_step = next(c for row, c in zip(rows, cells, strict=True) if row.startswith("first LeNet step"))
     assert float(first_step[2]) < float(first_step[0]), "a program from the disk costs no compilation"
 
