@@ -173,7 +173,7 @@ def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, row
         close(one_kernel(t), reference(q, np.swapaxes(k, -1, -2), np.swapaxes(v, -1, -2)))
 
 
-@pytest.mark.parametrize(("rows", "size"), [(65, 16), (197, 32), (256, 64), (1024, 64)])
+@pytest.mark.parametrize(("rows", "size"), [(65, 80), (197, 112), (256, 64), (1100, 112)])
 def test_few_rows_of_the_last_block_are_empty(rows, size):
     q, k, v = normal(16, rows, 32), normal(16, 32, 32), normal(16, 32, 32)
     with options.override(target="avx512"):
