@@ -37,6 +37,7 @@ from .tiles import Product, every, product_loops, transposed
 
 TASKS = 16  # wanted, to balance, whatever the number of threads
 COST_OF_ROW = {1: 1.17, 2: 1.06, 3: 1.03}  # by vectors of a block, beside 4 to 7: attention of 256 x 64, Zen 4
+COST_OF_SUMMED_ROW = {1: 1.03, 2: 1.01}  # its gradients, also of 577 and 1030 rows
 MOST_VECTORS = 7  # of the rows of a block
 MIN_COLUMNS = 256  # of a block, over which rescaling costs little
 
@@ -72,8 +73,9 @@ def _least_work(p: ChainProblem, rows: int, others: int, room: int) -> int:
     def is_fit(r: int) -> bool:
         return r < rows or (not p.sums_rows and others * -(-p.rows() // r) >= TASKS and p.length() * r <= room)
 
+    costs = COST_OF_SUMMED_ROW if p.sums_rows else COST_OF_ROW
     sizes = [v * p.width for v in range(MOST_VECTORS, 0, -1) if is_fit(v * p.width)]
-    return min([rows, *sizes], key=lambda r: -(-p.rows() // r) * r * COST_OF_ROW.get(r // p.width, 1.0))
+    return min([rows, *sizes], key=lambda r: -(-p.rows() // r) * r * costs.get(r // p.width, 1.0))
 
 
 def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:

@@ -173,12 +173,15 @@ def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, row
         close(one_kernel(t), reference(q, np.swapaxes(k, -1, -2), np.swapaxes(v, -1, -2)))
 
 
-@pytest.mark.parametrize(("rows", "size"), [(65, 80), (197, 112), (256, 64), (1100, 112)])
-def test_few_rows_of_the_last_block_are_empty(rows, size):
-    q, k, v = normal(16, rows, 32), normal(16, 32, 32), normal(16, 32, 32)
+@pytest.mark.parametrize(("rows", "size", "summed"), [(65, 80, 16), (197, 112, 16), (256, 64, 64), (1100, 112, 48)])
+def test_few_rows_of_the_last_block_are_empty(rows, size, summed):
+    q, k, v, weights = normal(16, rows, 32), normal(16, 32, 32), normal(16, 32, 32), wf.tensor(normal(16, rows, 32))
     with options.override(target="avx512"):
-        (kernel,) = wf.explain(F.scaled_dot_product_attention(*tensors(q, k, v))).kernels
-    assert f"blocks of {size} rows" in kernel.schedule
+        inputs = tensors(q, k, v)
+        out = F.scaled_dot_product_attention(*inputs)
+        (forward,), (both,) = wf.explain(out).kernels, wf.explain(wf.grad((out * weights).sum(), inputs)).kernels
+    assert f"blocks of {size} rows" in forward.schedule
+    assert f"blocks of {summed} rows" in both.schedule
 
 
 def test_heads_that_share_keys_and_values():
