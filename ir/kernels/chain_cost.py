@@ -59,18 +59,21 @@ def _slower(chain: Chain, space: int) -> float:
 
 
 def _packed(chain: Chain, products: Mapping[Unit, Unit]) -> int:
-    """Elements that all blocks of rows pack: factors of results that do not lie along their lanes."""
-    blocks = _extent(chain.batch) * _extent(chain.rows[:-1]) * -(-chain.rows[-1].extent // ROWS)
-    return sum(blocks * _per_block(chain, u, products[u]) for u in chain.results)
+    """Elements that blocks of rows pack: factors of results that do not lie along their lanes."""
+    blocks = _extent(chain.rows[:-1]) * -(-chain.rows[-1].extent // ROWS)
+    total = 0
+    for u in chain.results:
+        lanes = [v for v in u.kept_vars() if v not in chain.labels[u]]
+        if not _lies_along(_other_factor(chain, u), products[u], _of_product(u, products[u]).get(lanes[-1])):
+            each = 1 if chain.sums_rows(u) else blocks  # a block of rows needs its own alone, or all columns
+            total += each * _extent([*chain.batch, *lanes, *u.inner_vars(u.kept_vars())])
+    return total
 
 
-def _per_block(chain: Chain, anchor: Unit, product: Unit) -> int:
-    """Elements of the factor of a result that is no value of the space, if a block packs it."""
-    factor = next(f for f in product.node.src if f is not factor_of(chain, anchor))
-    lanes = [v for v in anchor.kept_vars() if v not in chain.labels[anchor]]
-    if _lies_along(factor, product, _of_product(anchor, product).get(lanes[-1])):
-        return 0
-    return _extent(lanes) * _extent(anchor.inner_vars(anchor.kept_vars()))
+def _other_factor(chain: Chain, anchor: Unit) -> Node:
+    """The factor of a result that is no value of the space."""
+    weight = factor_of(chain, anchor)
+    return next(f for f in anchor.node.src[0].src if f is not weight)
 
 
 def _lies_along(factor: Node, product: Unit, lane: Var | None) -> bool:
