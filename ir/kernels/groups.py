@@ -13,9 +13,11 @@ from ..graph.op import SCANS, Op
 from ..graph.order import earliest_first
 from .align import Form, Outer
 from .chain import ChainFinder
+from .chain_cost import why_parted
 from .contraction import products_of, users_of
 from .kernel import Chain, Unit
 from .places import Read
+from .reason import Reason
 from .units import Units
 
 ALONE = frozenset({Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE, *SCANS})  # with loops of their own
@@ -63,6 +65,7 @@ class Fusion:
         self.sources = {u: [(p, r) for r in u.reads if (p := units.of.get(r.base)) and p is not u] for u in units.order}
         self.readers = {u: tuple(dict.fromkeys(c for c, _ in self._uses(u))) for u in units.order}
         self.group: dict[Unit, Group] = {}
+        self.parted: dict[Unit, Reason] = {}  # contractions that could be a chain, and why they are not
         self.serial = 0
         for u in units.order:
             self._add([u], Form({u: u.kept_vars()}))
@@ -77,8 +80,12 @@ class Fusion:
         self.group.update(dict.fromkeys(members, Group(members, form, self.serial, chain)))
 
     def _form_chains(self, finder: ChainFinder) -> None:
-        """Contractions whose space of values is never stored become one group."""
+        """Contractions whose space of values is never stored become one group, where that costs less."""
         for chain in finder.chains():
+            why = why_parted(chain, finder.contractions) if self.policy.chains == "whole" else None
+            if why is not None:
+                self.parted |= dict.fromkeys(chain.contractions, why)
+                continue
             members = sorted(finder.members(chain), key=lambda u: u.position)
             outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
             self._add(members, Form(outer | {u: u.kept_vars() for u in chain.results}, chain.results[0]), chain)

@@ -14,6 +14,7 @@ class Rule(Enum):
     PROLOGUE = "Only maps that nothing else needs are computed while a contraction loads its operands."
     COSTLY_PROLOGUE = "What a contraction would compute again for every block that it loads costs few operations."
     CHAIN = "What a chain of contractions reads is computed before it, in another kernel."
+    CHAIN_COST = "A chain of contractions costs less than its parts and what they would store for each other."
     COLUMN_SUMS = "Sums over all rows of a kernel are wide enough for vectors, fit a cache, and are followed by maps alone."
     MISALIGNED = "Every value is read at the place, along the shared outer axes, at which it is computed."
     EPILOGUE = "After a contraction come maps of its results, and pools whose windows lie within a few of its lines."

@@ -36,6 +36,9 @@ def legal(f: Fusion, a: Group, b: Group) -> Form | Reason:
 
 def _one_contraction(f: Fusion, a: Group, b: Group) -> Reason | None:
     if a.form.anchor is not None and b.form.anchor is not None:
+        parted = f.parted.get(a.form.anchor)
+        if parted is not None and parted is f.parted.get(b.form.anchor):
+            return parted
         return Reason(Rule.ONE_CONTRACTION, f"{a.form.anchor} and {b.form.anchor} would share a kernel")
     return None
 

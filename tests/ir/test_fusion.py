@@ -369,6 +369,30 @@ def test_reason_chain():
     assert reason(g.add(g.softmax(leaf(64, 32)), g.matmul(g.softmax(scores), leaf(64, 32)))) == {"chain"}
 
 
+def kinds_of(output: Node) -> list[str]:
+    return [k.kind for k in fused(output).kernels]
+
+
+def mlp(rows: int, terms: int, hidden: int, width: int) -> Node:
+    """Two linear layers, their weights stored as those of a Linear are."""
+    inner = g.matmul(leaf(rows, terms), node(Op.PERMUTE, (leaf(hidden, terms),), (1, 0)))
+    return g.matmul(g.relu(inner), node(Op.PERMUTE, (leaf(width, hidden),), (1, 0)))
+
+
+def test_reason_chain_cost():
+    for shape in ((1576, 192, 768, 192), (1024, 64, 1024, 64), (8192, 128, 2048, 128)):
+        assert reason(mlp(*shape)) == {"chain cost"}, shape
+
+
+def test_products_are_a_chain_where_storing_what_is_between_costs_more():
+    assert kinds_of(mlp(65536, 64, 256, 64)) == ["chain"], "its space is larger than caches"
+    scores = g.matmul(leaf(256, 64), leaf(64, 256))
+    assert kinds_of(g.matmul(g.relu(scores), leaf(256, 64))) == ["chain"], "values lie along the lanes: nothing is packed"
+    assert kinds_of(g.matmul(g.softmax(scores), leaf(256, 64))) == ["chain"]
+    short = g.matmul(leaf(1024, 8), leaf(8, 1024))
+    assert kinds_of(g.matmul(g.relu(short), leaf(1024, 8))) == ["contraction", "contraction"], "sums of 8 terms"
+
+
 def test_fusion_is_deterministic():
     def names() -> list[str]:
         return [k.name + repr(k.extents) for k in fused(*adam(), attention()).kernels]

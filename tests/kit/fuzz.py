@@ -33,6 +33,7 @@ SCHEDULES = [s.name for s in CPU if s.name not in UNREACHED_SCHEDULES]
 UNREACHED = {  # rules that no boundary between kernels of a random graph names, and why
     Rule.COLUMN_SUMS: "needs wide sums of many rows",
     Rule.CHAIN: "needs attention",
+    Rule.CHAIN_COST: "needs two large products",
     Rule.BUDGET: "needs a value of more than 60 inputs",
     Rule.PARTS: "needs a network of equal layers",
 }

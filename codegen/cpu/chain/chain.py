@@ -2,7 +2,7 @@
 
 for task (batch, block of rows):                          rows are the lanes of the space
     pack queries[d][row]
-    for block of columns:
+    for block of columns:                                 keys and values are packed where they do not lie as tiles read them
         tiles of columns x rows:  space[column][row] = sum_d key[column][d] * queries[d][row]
         stages:                   reductions down the columns, then weights[column][row] in place
         tiles of rows x lanes:    sums[row][c] += sum_column weights[column][row] * value[column][c]
@@ -31,10 +31,14 @@ from ...kernels.kernel_axes import identity
 from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
+from ..cache_sets import LINE, lines_in_l1
 from ..chunks import Chunks, Tuning
 from .tiles import Product, every, product_loops, transposed
 
 TASKS = 16  # wanted, to balance, whatever the number of threads
+COST_OF_ROW = {1: 1.17, 2: 1.06, 3: 1.03}  # by vectors of a block, beside 4 to 7: attention of 256 x 64, Zen 4
+COST_OF_SUMMED_ROW = {1: 1.03, 2: 1.01}  # its gradients, also of 577 and 1030 rows
+MOST_VECTORS = 7  # of the rows of a block
 MIN_COLUMNS = 256  # of a block, over which rescaling costs little
 
 
@@ -48,7 +52,7 @@ def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
     if not p.in_blocks or p.sums_rows:
         while blocks * p.width < p.rows() and p.length() * _rows(p, blocks) > room:
             blocks += 1
-    rows, columns = _rows(p, blocks), p.length()
+    rows, columns = _least_work(p, _rows(p, blocks), others, room), p.length()
     if p.in_blocks and not p.sums_rows and columns * rows > room:
         parts = -(-columns // max(MIN_COLUMNS, room // rows))
         columns = -(-columns // parts)
@@ -58,6 +62,20 @@ def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
 def _rows(p: ChainProblem, blocks: int) -> int:
     per = -(-p.rows() // blocks)
     return -(-per // p.width) * p.width
+
+
+def _least_work(p: ChainProblem, rows: int, others: int, room: int) -> int:
+    """Rows of a block: fewer, or a few more, where the last block would be nearly empty.
+
+    More only where no result sums over the rows: gradients of 256 rows took twice as long in blocks of 80 as in those of 64.
+    """
+
+    def is_fit(r: int) -> bool:
+        return r < rows or (not p.sums_rows and others * -(-p.rows() // r) >= TASKS and p.length() * r <= room)
+
+    costs = COST_OF_SUMMED_ROW if p.sums_rows else COST_OF_ROW
+    sizes = [v * p.width for v in range(MOST_VECTORS, 0, -1) if is_fit(v * p.width)]
+    return min([rows, *sizes], key=lambda r: -(-p.rows() // r) * r * costs.get(r // p.width, 1.0))
 
 
 def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
@@ -175,11 +193,25 @@ class _Chain(Task):
             return self.p.term(q, q.key, self._at(Index(), first + column), d)
 
         j, d = Var("j", columns), Var("d", q.length)
-        if is_plain(key(var(j), var(d))):
+        if is_plain(one := key(var(j), var(d))) and not self._is_crowded(one, d):
             return [], key
         packed = self._scratch(f"keys{number}", self.s.columns * q.length)
-        store = Store(packed, var(j) * q.length + var(d), key(var(j), var(d)))
-        return [For(j, columns, SERIAL, [For(d, q.length, LANES, [store])])], lambda at, k: load(packed, at * q.length + k)
+        pack: list[Stmt] = [For(j, columns, SERIAL, [For(d, q.length, LANES, [Store(packed, var(j) * q.length + var(d), one)])])]
+        if self._turns(one, j, d):
+            pack = transposed(packed, lambda lane, column: key(column, lane), q.length, columns, self.p.width)
+        return pack, lambda at, k: load(packed, at * q.length + k)
+
+    def _is_crowded(self, key: Node, d: Var) -> bool:
+        """Do the lines of a column's terms, of which the next columns are part, push each other out of the level-1 cache?
+
+        Half of it holds the queries. On a Zen 4 1024 columns of 64 terms, 4 KB from term to term, are twice as fast packed.
+        """
+        pitch = abs(key.arg[1].coef(d)) * key.dtype.itemsize
+        return pitch >= LINE and 2 * d.extent > lines_in_l1(pitch, self.target)
+
+    def _turns(self, value: Node, line: Var, lane: Var) -> bool:
+        """Does a panel lie the other way round in memory, in whole vectors of lanes?"""
+        return lane.extent % self.p.width == 0 and contiguous(value, line) and not contiguous(value, lane)
 
     # ------------------------------------------------------------ stages
 
@@ -284,13 +316,16 @@ class _Chain(Task):
         if is_plain(one) and contiguous(one, c) and lanes == r.width:
             return [], value
         packed = self._scratch(f"values{self.p.results.index(r)}", max(lines, self.s.columns) * lanes)
+        if cut[1] is None and self._turns(one, j, c):
+            pack = transposed(packed, lambda lane, line: value(line, lane), lanes, lines, self.p.width)
+            return pack, lambda at, lane: load(packed, at * lanes + lane)
         body: list[Stmt] = [For(c, r.width, LANES, [Store(packed, var(j) * lanes + var(c), one)])]
         if lanes > r.width:
             pad = Var("pad", lanes - r.width)
             zero = const(0, packed.dtype)
             body.append(For(pad, pad.extent, LANES, [Store(packed, var(j) * lanes + r.width + var(pad), zero)]))
-        pack = For(j, lines, SERIAL, body, base=cut[0], total=cut[1])
-        return [pack], lambda at, lane: load(packed, at * lanes + lane)
+        by_line = For(j, lines, SERIAL, body, base=cut[0], total=cut[1])
+        return [by_line], lambda at, lane: load(packed, at * lanes + lane)
 
     # ------------------------------------------------------------ epilogue
 

@@ -81,7 +81,9 @@ def _tile(p: Product, first_row: Index, first_lane: Index, rows: int, lanes: int
     ]
 
 
-def transposed(panel: Buf, value: ValueAt, rows: int, length: int, width: int, cut: tuple[Index, int | None]) -> list[Stmt]:
+def transposed(
+    panel: Buf, value: ValueAt, rows: int, length: int, width: int, cut: tuple[Index, int | None] = (Index(), None)
+) -> list[Stmt]:
     """panel[d][row] = value(row, d), which is contiguous along d, by squares in registers; rows a multiple of the width."""
     whole = length // width
     out: list[Stmt] = []

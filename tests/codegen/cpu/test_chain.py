@@ -163,6 +163,27 @@ def test_attention_as_a_user_writes_it():
     close(one_kernel((p @ c) / total + a[..., :1]), reference(q, k, v) + q[..., :1])
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("rows", "columns"), [(64, 64), (197, 197), (40, 300), (50, 1024)])
+def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, rows, columns):
+    q, k, v = normal(2, rows, 64), normal(2, 64, columns), normal(2, 64, columns)
+    queries, keys, values = tensors(q, k, v)
+    with options.override(target=target):
+        t = F.scaled_dot_product_attention(queries, keys.transpose(-1, -2), values.transpose(-1, -2))
+        close(one_kernel(t), reference(q, np.swapaxes(k, -1, -2), np.swapaxes(v, -1, -2)))
+
+
+@pytest.mark.parametrize(("rows", "size", "summed"), [(65, 80, 16), (197, 112, 16), (256, 64, 64), (1100, 112, 48)])
+def test_few_rows_of_the_last_block_are_empty(rows, size, summed):
+    q, k, v, weights = normal(16, rows, 32), normal(16, 32, 32), normal(16, 32, 32), wf.tensor(normal(16, rows, 32))
+    with options.override(target="avx512"):
+        inputs = tensors(q, k, v)
+        out = F.scaled_dot_product_attention(*inputs)
+        (forward,), (both,) = wf.explain(out).kernels, wf.explain(wf.grad((out * weights).sum(), inputs)).kernels
+    assert f"blocks of {size} rows" in forward.schedule
+    assert f"blocks of {summed} rows" in both.schedule
+
+
 def test_heads_that_share_keys_and_values():
     q, k, v = normal(2, 6, 40, 16), normal(2, 1, 50, 16), normal(2, 1, 50, 16)
     close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))), reference(q, k, v))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft import options
-from weft.codegen.llvm.target import host
+from weft.codegen.llvm.target import host, named
 from weft.runtime import processor
 
 Array = np.ndarray[Any, Any]
@@ -239,6 +239,33 @@ def test_rows_a_page_apart_leave_room_in_their_cache_set(ways: int, form: str, n
         assert found and int(found[1]) <= (6 if ways == 8 else 12)
         got = same_on_threads(lambda: a @ b)
     assert_product(got, wide(left) @ wide(right), 0.0, 1024, "float32")
+
+
+@pytest.mark.parametrize(
+    ("form", "m", "n", "k", "how"),
+    [
+        ("tn", 384, 1536, 3072, "packed"), ("tn", 384, 1408, 3072, "read in place"), ("nn", 3072, 1536, 384, "read in place"),
+        ("nn", 384, 2560, 600, "packed"), ("nn", 64, 1536, 3072, "read in place"), ("tn", 384, 4608, 512, "packed"),
+    ],
+)  # fmt: skip
+def test_a_panel_in_place_fits_the_cache_sets_that_its_pitch_reaches(
+    form: str, m: int, n: int, k: int, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1 KB of every 6 KB can be in half of the level-2 cache: 512 lines of k fill that, 384 do not; few rows pay for no copy."""
+    a = wf.zeros((k, m)).T if form[0] == "t" else wf.zeros((m, k))
+    with options.override(target="host"):
+        monkeypatch.setattr(processor, "host", lambda: replace(named("avx512"), l1=1 << 15, l2=1 << 20))
+        (kernel,) = wf.explain(a.realize() @ wf.zeros((k, n)).realize()).kernels
+    assert re.search(rf"blocks of \d+ lanes {how} \(", kernel.schedule), kernel.schedule
+
+
+@pytest.mark.thinned
+@pytest.mark.parametrize(("form", "m", "n", "k"), [("tn", 100, 1536, 1030), ("nn", 130, 512, 700)])
+def test_lanes_copied_for_their_pitch(form: str, m: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(n)
+    a, left = operand(m, k, (), form[0], "plain", "float32", rng)
+    b, right = operand(k, n, (), form[1], "plain", "float32", rng)
+    assert_product(same_on_threads(lambda: a @ b), wide(left) @ wide(right), 0.0, k, "float32")
 
 
 @pytest.mark.thinned
