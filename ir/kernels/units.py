@@ -68,7 +68,7 @@ def refine(units: Units) -> None:
         for r in u.reads:
             if r.base in units.of and units.of[r.base] is not u:
                 users[units.of[r.base]].append(u)
-    work, changed = list(units.order), set(units.order)  # a unit has nothing new to split unless it or a neighbour changed
+    work, changed = list(units.order), set(units.order)  # a unit has nothing new to split unless it or what it reads changed
     while work:
         u = work.pop()
         if u not in changed:
@@ -77,7 +77,7 @@ def refine(units: Units) -> None:
         if not touched:
             changed.discard(u)
         for t in touched:
-            near = [t, *users[t], *(units.of[r.base] for r in t.reads if r.base in units.of and units.of[r.base] is not t)]
+            near = [t, *users[t]]  # those whose reads are others now
             work += near
             changed.update(near)
 
