@@ -236,6 +236,12 @@ class Buffer:
         return cls(block[1], nbytes, block, give=partial(memory.giver(block[0]), block))
 
     @classmethod
+    def arena(cls, nbytes: int) -> Buffer:
+        """The memory for intermediates that all programs share, for as long as the Buffer lives. Raises errors.MemoryError."""
+        block = memory.take_arena(nbytes)
+        return cls(block[1], nbytes, block, give=partial(memory.give_arena, block))
+
+    @classmethod
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Buffer:
         """The memory of `array`, whose element 0 is at the address; not copied."""
         return cls(_address(array), array.nbytes, array, foreign=True)

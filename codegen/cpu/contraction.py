@@ -188,7 +188,8 @@ ZEROS = Schedule("zeros", always(lower_empty))
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
-    return in_phases([_lowered(p, target, tuning) for p in analyse(kernel, strides, target)])
+    problems = analyse(kernel, strides, target)
+    return replace(in_phases([_lowered(p, target, tuning) for p in problems]), terms=sum(p.terms for p in problems))
 
 
 def _lowered(p: Problem, target: Target, tuning: Tuning) -> Lowered:

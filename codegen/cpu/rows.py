@@ -36,6 +36,7 @@ from ..kernels.kernel_axes import (
 from ..kernels.lowered import Lowered
 from ..kernels.stages import ColumnSum, RowLoop
 from ..llvm.target import Target
+from .choices import by_position
 from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
 from .row_order import has_order, ordered, unrolled
@@ -218,10 +219,10 @@ class RowLowering(KernelAxes):
         chunk = Chunks(rows, n * max(1, self.body), self.tuning.min_chunks)
         lane = Var("l", n)
         axes = self.axis_map(self.rows_by(others, chunk.position) | loop_axes.spread(var(lane), lane_group))
-        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes]
+        writes = [Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes]
         return self._finish(
             chunk,
-            [self._lane_loop(lane, None, writes)],
+            by_position(lane, writes, lambda body: self._lane_loop(lane, None, body)),
             f": lanes over {n} elements of each of {rows} lines, {chunk.describe()}",
         )
 

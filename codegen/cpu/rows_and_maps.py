@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from ...ir.graph.graph import Node
@@ -12,7 +13,7 @@ from ...wording import plural
 from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
-from ..kernels.row_classes import axes_by_class
+from ..kernels.row_classes import axes_by_class, terms_of
 from ..kernels.schedule import Estimate, Refusal, Schedule, choose
 from ..kernels.stages import UNROLLED
 from ..llvm.target import Target
@@ -94,5 +95,6 @@ ROWS_AND_MAPS = (
 def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a map or rows kernel."""
     classes = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
-    places = place_values(kernel, strides)
-    return in_phases([choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes)) for axes in classes])
+    terms, places = terms_of(classes), place_values(kernel, strides)
+    lowered = in_phases([choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes)) for axes in classes])
+    return replace(lowered, terms=terms)

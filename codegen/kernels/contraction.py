@@ -67,6 +67,11 @@ class Problem:
         return groups_extent(self.reduced)
 
     @property
+    def terms(self) -> int:
+        """The products that are added up."""
+        return groups_extent(self.batch) * self.m * self.n * self.k if self.reduced else 0
+
+    @property
     def itself(self) -> dict[Var, Index]:
         """Every variable of the problem as itself."""
         return {v: var(v) for g in self.batch + self.rows + self.lanes + self.reduced for v in g}

@@ -21,6 +21,7 @@ class Lowered:
     """Loops, the values of their params, how many operations each phase does, and what was chosen and why.
 
     `choices` are those of all parts: a kernel has several where it has residue classes of its axes, or phases after its rows.
+    `terms`: how many its one sum has for all results together, without those that such classes leave out since they are 0.
     """
 
     loops: Loops
@@ -28,3 +29,4 @@ class Lowered:
     work: list[int]
     schedule: str
     choices: tuple[Choice, ...] = ()
+    terms: int | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ...ir.graph.index import Var, mask_of
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel, Unit, zero_outside
+from . import loop_axes
 from .kernel_axes import Axes, own_axes
 from .residues import classes
 
@@ -37,6 +38,12 @@ def axes_by_class(kernel: Kernel) -> list[Axes]:
         )
         for c in residues
     ]
+
+
+def terms_of(classes: list[Axes]) -> int | None:
+    """How many terms the one sum of a kernel has, for all results together; None where axes_by_class() has found no such sum."""
+    counts = [loop_axes.extent([*axes.outer, *inner]) for axes in classes for inner in axes.inner.values()]
+    return sum(counts) if counts else None
 
 
 def _only_sum(kernel: Kernel) -> Unit | None:

@@ -191,11 +191,13 @@ def _load_stretched(a: Access, by: int) -> Val:
 
 
 def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
-    """Consecutive elements from ptr on."""
-    live = live or a.live
+    """Consecutive elements from ptr on. Where all lanes are dead, the pointer stays inside the buffer: see load_uniform."""
+    live, w = live or a.live, a.fn.writer
     if live is None or is_lanewise(a.fn, a.buf):
-        return a.fn.writer.load(ptr, a.elem, a.lanes, a.align, a.level)
-    return _load_masked(a, ptr, a.lanes, a.fn.writer.splat(live, a.lanes))
+        return w.load(ptr, a.elem, a.lanes, a.align, a.level)
+    if live.w == 1:
+        ptr = w.select(live, ptr, a.fn.base[a.buf])
+    return _load_masked(a, ptr, a.lanes, w.splat(live, a.lanes))
 
 
 def _load_masked(a: Access, ptr: Val, lanes: int, mask: Val) -> Val:

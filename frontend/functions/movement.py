@@ -16,15 +16,14 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, node, shaped
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable, shape_of
+from ...ir.ops.join import join
 from ...runtime.memory.storage import reshape_strides
 from ...runtime.memory.strides import strides_of
-from ..elementwise.all import lt, where
 from ..elementwise.bits import reinterpreted
 from ..operands.arguments import Axes, as_int, as_shape, axes_in_order, flat_extents, flat_ints, normalise_axes, normalise_axis
-from ..operands.broadcast import as_dtype, as_node, broadcast_shape, broadcast_to, promote, spread
+from ..operands.broadcast import as_dtype, as_node, broadcast_shape, broadcast_to, promote
 
 View = tuple[Op, Any, Shape]  # an op, its argument, and the shape of what it makes
-MOST_JOINED = 32  # parts that one kernel joins
 
 
 def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool | None = None) -> Node:
@@ -228,32 +227,11 @@ def _without(shape: Shape, axis: int) -> Shape:
 
 
 def _joined(parts: list[Node], axis: int) -> Node:
-    """Many parts are joined in groups: a kernel looks at each of its parts for every element, and equal groups share one."""
-    while len(parts) > MOST_JOINED:
-        groups = [parts[i : i + MOST_JOINED] for i in range(0, len(parts), MOST_JOINED)]
-        parts = [contiguous(_chosen(group, axis)) if len(group) > 1 else group[0] for group in groups]
-    return _chosen(parts, axis)
-
-
-def _chosen(parts: list[Node], axis: int) -> Node:
-    """Each part padded to its place; a comparison with the position chooses among them."""
     if len(parts) == 1:
         return parts[0]
     *starts, total = accumulate((x.shape[axis] for x in parts), initial=0)
-    shape = addressable("concat", tuple(total if i == axis else d for i, d in enumerate(parts[0].shape)))
-    position = spread(node(Op.IOTA, (), total), [axis], shape)
-    placed = [(start, _placed(x, axis, start, total)) for start, x in zip(starts, parts, strict=True)]
-    while len(placed) > 1:  # a tree, so that the gradient of a part goes through few choices
-        pairs = zip(placed[::2], placed[1::2], strict=False)
-        chosen = [(start, where(lt(position, middle), x, y)) for (start, x), (middle, y) in pairs]
-        placed = chosen + placed[len(placed) - len(placed) % 2 :]
-    return placed[0][1]
-
-
-def _placed(x: Node, axis: int, start: int, total: int) -> Node:
-    """x at its place along an axis of extent `total`, zeros elsewhere."""
-    margins = (start, total - start - x.shape[axis], 0)
-    return node(Op.PAD, (x,), tuple(margins if i == axis else (0, 0, 0) for i in range(x.ndim)))
+    addressable("concat", tuple(total if i == axis else d for i, d in enumerate(parts[0].shape)))
+    return join(list(zip(starts, parts, strict=True)), axis, total)
 
 
 def stack(parts: Sequence[Node], /, axis: int = 0) -> Node:

@@ -27,7 +27,7 @@ from ..machine.judged import predicted
 from ..machine.machine import machine
 from ..machine.roofline import Machine
 from ..names.naming import NO_NAMES, InputNames, name_of
-from .flops import arithmetic, steps
+from .flops import arithmetic, executed, steps
 from .kernel import Apart, KernelReport, Source
 from .report import Report
 
@@ -83,7 +83,7 @@ def _kernel(
         outputs=tuple(f"{n.dtype.name}{list(n.shape)}" for n in k.step.writes),
         bytes=sum(read.values()) + written,
         written=written,
-        flops=arithmetic(nodes),
+        flops=arithmetic(nodes, executed(k.kernel, k.lowered.terms)) if k.kernel is not None else 0,
         floats=_floats(nodes),
         sure_bytes=sure_bytes,
         sure_flops=sure_flops,

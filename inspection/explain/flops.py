@@ -3,12 +3,13 @@
 Adding, multiplying, comparing or choosing is one operation, so that a product of matrices is 2MNK.
 An exp is as many as its polynomial takes, 27 in float32, a multiplication and addition in one
 instruction being two; what rare operands need is left out. Moving elements is none. What schedules
-do besides (padding to whole tiles, computing a value at several places) does not count.
+do besides (padding to whole tiles, computing a value at several places) does not count, nor do the
+terms of a sum that they leave out, such as those of a transposed convolution that are always 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from ...codegen.math.expand import expand
@@ -16,7 +17,7 @@ from ...ir.graph.dtype import DType, float32
 from ...ir.graph.graph import Node, const, leaf, scalar_node
 from ...ir.graph.op import VIEWS, Op
 from ...ir.graph.rewrite import constant_of
-from ...ir.kernels.kernel import cost
+from ...ir.kernels.kernel import Kernel, cost
 from ...ir.loops.walk import postorder, usual_operands
 from ...ir.ops.table import TRANSCENDENTAL
 
@@ -35,9 +36,22 @@ PARTS = TRANSCENDENTAL | {Op.MOD}  # what is made of several operations
 OTHERS = {Op.FMA: 2}
 
 
-def arithmetic(nodes: Iterable[Node]) -> int:
-    """The operations of these Nodes, each computed once."""
-    return sum(an_element(n) * steps(n) for n in nodes)
+def arithmetic(nodes: Iterable[Node], goes_through: Callable[[Node], int] | None = None) -> int:
+    """The operations of these Nodes, each computed once, for as many elements as it goes through."""
+    return sum(an_element(n) * (goes_through or steps)(n) for n in nodes)
+
+
+def executed(kernel: Kernel, terms: int | None) -> Callable[[Node], int]:
+    """How many elements each Node of a kernel goes through of whose sum so many terms are left."""
+    sums = [u.node for u in kernel.units if u.node.op is Op.REDUCE]
+    if terms is None or not sums:
+        return steps
+    total = sums[0] if kernel.anchor is None else kernel.anchor.node
+
+    def left(n: Node) -> int:
+        return terms if n is total or n.shape == total.src[0].shape else steps(n)
+
+    return left
 
 
 def steps(n: Node) -> int:

@@ -53,10 +53,10 @@ def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int |
         work = workload("profile", x, args, kwargs)
         if not work.structure.key[1]:
             raise errors.ArgumentError(NOTHING)
+        machine(work.structure.device)  # which takes memory and the caches, before the run does
         run = session(work)
         if not run.compiled.program.calls:
             raise errors.ArgumentError(NOTHING)
-        machine(run.device)  # before its memory is in the caches
         try:
             rounds = _rounds(run, repeat)
         except CheckFailed as failure:

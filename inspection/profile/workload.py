@@ -114,7 +114,7 @@ class HostSession(Session):
     def _bound(self) -> tuple[int, int, object]:
         timed = self.compiled.executable
         assert isinstance(timed, Executable)
-        arena = Buffer.allocate(timed.arena_bytes)
+        arena = Buffer.arena(timed.arena_bytes)
         table, args, frame = timed.bound(
             self.inputs, [o.address for o in self.outputs], arena.address
         )

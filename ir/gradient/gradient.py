@@ -15,6 +15,7 @@ A branch of WHERE that was not taken contributes exactly 0, whatever its local d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from ..graph.graph import Node, full, node, permute, used, zeros_like
@@ -23,6 +24,7 @@ from ..graph.rewrite import constant_of
 from ..graph.site import gradient_of, provenance
 from ..ops.nodes import add, mul, negated, where
 from ..ops.table import RECORDS
+from .parts import is_part, joined
 from .rules import OF_FIRST, shifted
 
 ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
@@ -63,16 +65,18 @@ def vjp(
     for output, cotangent in zip(outputs, cotangents, strict=True):
         seed, old = Cotangent(cotangent), cotangent_of.get(output)
         cotangent_of[output] = seed if old is None else _sum(old, seed)
+    parts_of: dict[Node, list[Node]] = {}  # cotangents of slices
     results: dict[Node, Node] = {}
     asked = set(wrt)
     hooks = hooks or {}
     active = _active(outputs, asked)
     with provenance(None) as here:
         for n in reversed(active):
-            g = cotangent_of.pop(n, None)
-            if g is None:
+            if n not in cotangent_of and n not in parts_of:
                 continue
             here.move(gradient_of(n.site))
+            wholes = [Cotangent(whole, None, True) for whole in joined(parts_of.pop(n, ()))]
+            g = reduce(_sum, [cotangent_of.pop(n), *wholes] if n in cotangent_of else wholes)
             if n in hooks:
                 g = _hooked(g, hooks[n])
             if n in asked:
@@ -83,6 +87,9 @@ def vjp(
                     new = _pull(n, i, g)
                     if used:
                         new = _moved(new, s.device)
+                    if n.op is Op.SLICE and is_part(new.value):
+                        parts_of.setdefault(s, []).append(new.value)
+                        continue
                     old = cotangent_of.get(s)
                     cotangent_of[s] = new if old is None else _sum(old, new)
     return [_at_home(results.get(w), w.device) if used else results.get(w) for w in wrt]

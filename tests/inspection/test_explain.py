@@ -108,6 +108,28 @@ def test_flops_are_the_arithmetic(build, flops):
     assert sum(k.flops for k in wf.explain(build()).kernels) == flops
 
 
+def of_transposed(channels, size, stride, **settings):
+    """The flops of the transposed convolution of 8 x 8 places, and its output's places."""
+    groups = settings.get("groups", 1)
+    y = F.conv_transpose2d(randn(2, channels, 8, 8), randn(channels, 6 // groups, size, size), stride=stride, **settings)
+    (kernel,) = wf.explain(y).kernels
+    return kernel.flops, y.shape[2] * y.shape[3]
+
+
+@pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 3), (3, 2), (4, 2), (2, 3)])
+def test_terms_that_are_left_out_are_no_flops(size, stride):
+    """Each input element is multiplied by each weight once, but for the terms beyond the edges, which are computed as zeros."""
+    flops, places = of_transposed(5, size, stride)
+    least = 2 * (2 * 5 * 8 * 8) * (6 * size * size)
+    most = 2 * (2 * 5 * 6) * places * (-(-size // stride)) ** 2
+    assert least <= flops <= most < 2 * (2 * 5 * 6) * places * size * size
+
+
+def test_terms_of_a_depthwise_sum_that_are_left_out_are_no_flops():
+    flops, places = of_transposed(6, 4, 2, groups=6)
+    assert flops == 2 * (2 * 6) * places * 2 * 2
+
+
 def test_an_equal_expression_that_is_alive_elsewhere_lends_no_lines():
     x = randn(70)
     elsewhere = x.exp() * 2.0

@@ -24,6 +24,7 @@ from weft.inspection.profile.data import Profile, doubts, is_disturbed
 from weft.inspection.profile.measure import session, workload
 from weft.nn import functional as F
 from weft.nn import optim
+from weft.runtime.buffer import memory
 from weft.wording import duration
 
 RNG = np.random.default_rng(0)
@@ -84,6 +85,18 @@ def add_up(make: Callable[[], Profile]) -> None:
 @pytest.mark.parametrize("name", LAZY)
 def test_the_kernels_add_up_to_the_run(name: str) -> None:
     add_up(partial(wf.profile, LAZY[name](), repeat=40))
+
+
+def test_runs_share_the_memory_of_all_programs_for_intermediates() -> None:
+    @wf.jit
+    def f(x: wf.Tensor) -> wf.Tensor:
+        return ((x @ x).exp() @ x).sum(axis=1)
+
+    x = wf.zeros(1500, 1500).realize()
+    f(x).numpy()
+    held = memory.allocated_bytes + memory.cached_bytes
+    wf.profile(f, x, repeat=1)
+    assert memory.allocated_bytes + memory.cached_bytes - held < 1500 * 1500
 
 
 def test_the_kernels_of_a_training_step_add_up() -> None:

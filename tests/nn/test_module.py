@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import nn
+from weft.frontend.lazy.program_table import statistics
+from weft.runtime.buffer import memory, size_class
 
 
 class Net(nn.Module):
@@ -215,6 +217,38 @@ def test_a_state_is_a_snapshot() -> None:
     np.testing.assert_array_equal(state["weight"].numpy(), before)
     np.testing.assert_array_equal(layer.weight.numpy(), before + 1)
     assert layer.bias.dtype is layer.weight.dtype and layer.bias.numpy()[0] == 0
+
+
+def loaded(state: dict[str, Any]) -> tuple[nn.Linear, int, int]:
+    """A layer with this state, the bytes that it takes beyond those of the state, and how many programs ran."""
+    layer = nn.Linear(300, 200)
+    before, runs = memory.allocated_bytes, statistics["runs"]
+    layer.load_state_dict(state)
+    return layer, memory.allocated_bytes - before, statistics["runs"] - runs
+
+
+def test_arrays_are_copied_once() -> None:
+    state = {"weight": np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32), "bias": np.ones(200, np.float32)}
+    layer, nbytes, runs = loaded(state)
+    assert nbytes <= size_class(4 * 200 * 300) + size_class(4 * 200) and runs == 0
+    state["bias"][:] = 2
+    (layer(wf.ones(1, 300)).sum()).backward()
+    nn.optim.SGD(layer.parameters(), lr=1.0).step()
+    np.testing.assert_array_equal(layer.bias.numpy(), np.zeros(200))
+    np.testing.assert_array_equal(layer.weight.numpy(), state["weight"] - 1)
+
+
+def test_tensors_are_shared_until_one_changes() -> None:
+    state = {"weight": wf.tensor(np.ones((200, 300), np.float32)), "bias": wf.tensor(np.ones(200, np.float32))}
+    (first, nbytes, runs), (second, _, _) = loaded(state), loaded(state)
+    assert nbytes <= 0 and runs == 0
+    for _ in range(3):
+        first(wf.ones(1, 300)).sum().backward()
+        nn.optim.SGD(first.parameters(), lr=1.0).step()
+        first.zero_grad()
+    state["bias"] += 5
+    assert (first.bias == -2).all() and (second.bias == 1).all() and (state["bias"] == 6).all()
+    assert (first.weight == -2).all() and (second.weight == 1).all() and (state["weight"] == 1).all()
 
 
 def test_load_state_refuses_wrong_names_and_shapes_and_then_changes_nothing() -> None:

@@ -46,4 +46,5 @@ CONTRACTIONS = (Schedule("tiled", tiled), Schedule("naive", naive))
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
     """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
-    return in_turn([choose(CONTRACTIONS, p, target) for p in analyse(kernel, strides, target)])
+    problems = analyse(kernel, strides, target)
+    return replace(in_turn([choose(CONTRACTIONS, p, target) for p in problems]), terms=sum(p.terms for p in problems))

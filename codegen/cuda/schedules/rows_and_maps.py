@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ....ir.graph.graph import Node
@@ -10,7 +11,7 @@ from ...kernels import loop_axes
 from ...kernels.kernel_axes import KernelAxes, place_values
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_phases
-from ...kernels.row_classes import axes_by_class
+from ...kernels.row_classes import axes_by_class, terms_of
 from ...kernels.schedule import Estimate, Refusal, Schedule, choose
 from ..target import CudaTarget
 from .columns import lower_columns
@@ -62,9 +63,10 @@ ROWS_AND_MAPS = (
 def lower_maps(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
     """Loops of a map or rows kernel."""
     places = place_values(kernel, strides)
-    parts = []
-    for axes in axes_by_class(kernel):
+    classes = axes_by_class(kernel)
+    parts, terms = [], terms_of(classes)
+    for axes in classes:
         k = KernelAxes(kernel, places, axes)
         k.weigh(target)
         parts.append(choose(ROWS_AND_MAPS, k))
-    return in_phases(parts)
+    return replace(in_phases(parts), terms=terms)

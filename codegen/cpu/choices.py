@@ -1,0 +1,115 @@
+"""Choices by position that all lanes share, made once a line. In: stores of a LANES loop. Out: statements without such choices.
+
+    before   for g < 3: for l lanes: out[8*g + l] = where(g < 1, a[8*g + l] if g < 1, b[8*g + l - 8] if 0 <= g - 1 < 2)
+    after    for g < 3: if g < 1: for l lanes: out[8*g + l] = a[8*g + l]
+                        if 1 <= g < 3: for l lanes: out[8*g + l] = b[8*g + l - 8]
+
+Joins have them: a line of a join is a line of one of its parts, and no other part is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from ...ir.graph.graph import Node, const, rebuild, scalar_node
+from ...ir.graph.index import Index, Range, Var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import If, Stmt, Store
+from ...ir.loops.walk import in_order, operands, postorder
+from ..kernels.loop_axes import work
+
+MOST_WORK = 256  # operations of all loops together, as a bound on the code
+
+
+def by_position(lane: Var, stores: Sequence[Store], loop: Callable[[list[Stmt]], Stmt]) -> list[Stmt]:
+    """The stores in a loop over lanes, which `loop` makes, or in one for each range of positions with the same choices."""
+    nodes = postorder([s.value for s in stores])
+    position = next((at[0] for n in nodes if (at := _compared(n)) is not None and lane not in at[0].vars()), None)
+    if position is None:
+        return [loop([*stores])]
+    cuts = _cuts(nodes, position)
+    bodies = [_known(stores, Range(position, lo, hi)) for lo, hi in pairwise(cuts)]
+    if sum(work(postorder([s.value for s in body])) for body in bodies) > MOST_WORK:
+        return [loop([*stores])]
+    return _tree(position, cuts, [loop([*body]) for body in bodies])
+
+
+def _compared(n: Node) -> tuple[Index, int, bool] | None:
+    """(a position from 0 on, a bound, what n is below the bound), where n compares a position with a constant."""
+    a, b = n.src if n.op is Op.LT else (n, n)
+    if a.op is Op.VAR and b.op is Op.CONST and not a.arg.values():
+        return a.arg - a.arg.const, b.arg - a.arg.const, True
+    if a.op is Op.CONST and b.op is Op.VAR and not b.arg.values():
+        return b.arg - b.arg.const, a.arg - b.arg.const + 1, False
+    return None
+
+
+def _cuts(nodes: Sequence[Node], position: Index) -> list[int]:
+    """The ends of the ranges in which every comparison of the position has one outcome."""
+    first, last = position.bounds
+    found = {first, last + 1}
+    for n in nodes:
+        compared = _compared(n)
+        if compared is not None and compared[0] == position:
+            found.add(compared[1])
+        for r in n.arg[2] if n.op is Op.LOAD else ():
+            if r.index.terms == position.terms:
+                found |= {r.lo - r.index.const, r.hi - r.index.const}
+    return sorted(c for c in found if first <= c <= last + 1)
+
+
+def _known(stores: Sequence[Store], where: Range) -> list[Store]:
+    """The stores in one of these ranges."""
+    done: dict[Node, Node] = {}
+
+    def needed(n: Node) -> tuple[Node, ...]:
+        if n.op is not Op.WHERE or n.arg:
+            return operands(n)
+        condition = done.get(n.src[0])
+        if condition is None:
+            return n.src[:1]
+        return n.src if condition.op is not Op.CONST else n.src[1:2] if condition.arg else n.src[2:]
+
+    for s in stores:
+        for n in in_order(s.value, done.__contains__, needed):
+            done[n] = _simplified(n, done, where)
+    return [replace(s, value=done[s.value]) for s in stores]
+
+
+def _simplified(n: Node, done: Mapping[Node, Node], where: Range) -> Node:
+    if n.op is Op.LOAD:
+        return _load(n, where)
+    compared = _compared(n)
+    if compared is not None and compared[0] == where.index:
+        return const((where.hi <= compared[1]) == compared[2], n.dtype)
+    if n.op is Op.WHERE and (condition := done[n.src[0]]).op is Op.CONST:
+        return done[n.src[1 if condition.arg else 2]]
+    if n.op is Op.AND and n.dtype.kind == "b":
+        for a, b in (n.src, n.src[::-1]):
+            if done[a].op is Op.CONST:
+                return done[b] if done[a].arg else done[a]
+    return rebuild(n, tuple(done[s] for s in n.src))
+
+
+def _load(n: Node, where: Range) -> Node:
+    """Without the conditions that hold in the range; 0 where one does not."""
+    buf, index, mask = n.arg
+    kept = []
+    for r in mask:
+        lo, hi = r.lo - r.index.const, r.hi - r.index.const
+        if r.index.terms != where.index.terms:
+            kept.append(r)
+        elif hi <= where.lo or lo >= where.hi:
+            return const(0, n.dtype)
+    return n if len(kept) == len(mask) else scalar_node(Op.LOAD, (), (buf, index, tuple(kept)), n.dtype)
+
+
+def _tree(position: Index, cuts: Sequence[int], loops: Sequence[Stmt]) -> list[Stmt]:
+    """Loop i where cuts[i] <= position < cuts[i + 1]."""
+    if len(loops) == 1:
+        return list(loops)
+    middle = len(loops) // 2
+    parts = ((cuts[: middle + 1], loops[:middle]), (cuts[middle:], loops[middle:]))
+    return [If((Range(position, ends[0], ends[-1]),), _tree(position, ends, part)) for ends, part in parts]
