@@ -24,8 +24,8 @@ from ..graph.rewrite import constant_of
 from ..graph.site import gradient_of, provenance
 from ..ops.nodes import add, mul, negated, where
 from ..ops.table import RECORDS
-from .parts import is_part, joined
 from .rules import OF_FIRST, shifted
+from .slices import is_part, joined
 
 ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
 

@@ -1,4 +1,4 @@
-"""Cotangents of parts of one value, joined. In: padded Nodes whose sum is wanted. Out: Nodes of the same sum, fewer.
+"""Cotangents of slices of one value, joined. In: padded Nodes whose sum is wanted. Out: Nodes of the same sum, fewer.
 
     before   pad(a) + pad(b) + pad(c)                                what x[0], x[2] and x[5] give back to x
     after    where(i < 2, pad(a), where(i < 5, pad(b), pad(c)))
