@@ -63,7 +63,7 @@ def _labels(order: Iterable[Node]) -> list[int]:
 
 def _cuts(flow: Flow, found: Sequence[Region]) -> set[Node]:
     """Values that pass from one part to another: few bytes between turns, what several turns share, and single elements."""
-    shared = {n for n in flow.values if _is_total(n) or any(_spread(flow, n, r) >= r.turn for r in found)}
+    shared = {n for n in flow.values if _is_total(n) or _is_shared(flow, n, found)}
     free = _free(flow)
     between = {n for r in found for n in _between(flow, r, shared, free)}
     return shared | between | {n for r in found for n in _entering(flow, r, between)}
@@ -94,10 +94,14 @@ def _last_reads(flow: Flow, r: Region) -> dict[int, int]:
     return last
 
 
-def _spread(flow: Flow, n: Node, r: Region) -> int:
-    """The distance from the first to the last place of a region that makes or reads a value."""
-    places = [p for p in (flow.place[n], *(flow.place[c] for c in flow.readers[n])) if r.start <= p < r.stop]
-    return max(places) - min(places) if places else 0
+def _is_shared(flow: Flow, n: Node, found: Sequence[Region]) -> bool:
+    """Do several turns of a region make or read a value?"""
+    places = [flow.place[n], *(flow.place[c] for c in flow.readers[n])]
+    least = min(r.turn for r in found)
+    if max(places) - min(places) < least:
+        return False
+    within = ([p for p in places if r.start <= p < r.stop] for r in found)
+    return any(some and max(some) - min(some) >= r.turn for some, r in zip(within, found, strict=True))
 
 
 def _between(flow: Flow, r: Region, shared: set[Node], free: set[Node]) -> set[Node]:
