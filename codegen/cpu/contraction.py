@@ -1,6 +1,6 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
-windows   for task: copy what the windows cover; tiles of places x channels, all of k in registers; epilogue, pools included
+windows   for task: copy what the windows cover; tiles of places x channels, sums in registers; epilogue, pools included
 outer     few steps of k, straight to the output                                             u @ v.T
 stream    a matrix contiguous along its own axis, read once against few rows; sums in L1     x @ W, A.T @ v
 dot       lanes over k, sums in registers                                                    x @ W.T, A @ v

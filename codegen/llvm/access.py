@@ -84,6 +84,7 @@ class Access:
     group: int
     live: Val | None
     level: int
+    some: Val | None = None  # of lanes that differ, whether any may be live; else a load stays at the buffer's start
 
     @property
     def elem(self) -> str:
@@ -201,8 +202,13 @@ def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
 
 
 def _load_masked(a: Access, ptr: Val, lanes: int, mask: Val) -> Val:
-    """Elements from a pointer on, or through one for each lane; zeros where the mask does not hold."""
+    """Elements from a pointer on, or through one for each lane; zeros where the mask does not hold.
+
+    Where none of the lanes is live, the place may be memory that nobody has: the processor then takes hundreds of cycles.
+    """
     w, full = a.fn.writer, vector_type(a.elem, lanes)
+    if a.some is not None and ptr.w == 1:
+        ptr = w.select(a.some, ptr, a.fn.base[a.buf])
     what, of = ("gather", f"v{lanes}p0") if ptr.w > 1 else ("load", "p0")
     name, args = f"llvm.masked.{what}.{suffix(a.elem, lanes)}.{of}", (ptr, integer(a.align, 32), mask, a.zero(lanes))
     w.declare(full, name, *(v.full for v in args))

@@ -17,6 +17,8 @@ from ...ir.loops.walk import any_below, index_values, variables
 from .values import Val, integer, iota
 from .writer import Writer
 
+FAR = 1024  # elements beyond an array's ends: a border of images reaches less far, and 64 vectors there cost 5 us
+
 
 @dataclass(eq=False)
 class Lanes:
@@ -231,6 +233,25 @@ def mask_value(scope: Scope, mask: Mask, group: int) -> Val | None:
         if not r.always:
             out = both(scope.writer, out, _range_value(scope, r, group))
     return out
+
+
+def far_ranges(mask: Mask, index: Index) -> Mask:
+    """The conditions without which the index might go far beyond its array, as to the other parts of a join."""
+    coefs = dict(index.terms)
+
+    def reach(r: Range) -> int:
+        return r.beyond * max((abs(coefs.get(t, 0) // c) for t, c in r.index.terms), default=0)
+
+    return tuple(r for r in mask if reach(r) >= FAR)
+
+
+def any_live(scope: Scope, mask: Mask, group: int) -> Val | None:
+    """Whether the mask may hold in any lane; None where it always does."""
+    assert scope.lanes is not None
+    w, lanes = scope.writer, scope.lanes
+    uniform, varying = (tuple(r for r in mask if (lanes.stride(r.index) == 0) is same) for same in (True, False))
+    some = mask_value(scope, varying, group)
+    return both(w, mask_value(scope, uniform, group), some and w.any_lane(some))
 
 
 def _range_value(scope: Scope, r: Range, group: int) -> Val:

@@ -32,7 +32,7 @@ from .access import (
     write_slot,
 )
 from .combine import across_lanes, combined, identity, totals
-from .lanes import active, both, mask_value, pointer, tail_of
+from .lanes import active, any_live, both, far_ranges, mask_value, pointer, tail_of
 from .short_rows import load_column, row_of
 from .values import Val, const_text, elem_type, integer, memory_type, vector_literal
 
@@ -57,6 +57,8 @@ def load(fn: Function, n: Node, group: int) -> Val:
         a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
     if stride == 0:
         return to_register(a, load_uniform(a))
+    if buf.space == GLOBAL and a.live is not None and a.live.w > 1:
+        a.some = any_live(fn.scope, far_ranges(mask, index), group)
     first = row_of(a) if stride and fn.plan.rows else None
     return to_register(a, load_strided(a, stride) if first is None else load_column(a, first, stride or 1))
 

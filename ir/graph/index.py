@@ -375,6 +375,12 @@ class Range:
         a, b = self.index.bounds
         return b < self.lo or a >= self.hi or self.lo >= self.hi
 
+    @property
+    def beyond(self) -> int:
+        """How far the index goes beyond the range, at the end where it goes further."""
+        a, b = self.index.bounds
+        return max(self.lo - a, b - self.hi + 1)
+
     def divided(self) -> Range:
         """The same condition without a factor that all terms share."""
         by = gcd(*(c for _, c in self.index.terms))

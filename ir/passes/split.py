@@ -29,10 +29,6 @@ COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
 COLUMN_ROWS = 1 << 12  # that are added up one after the other in registers: more would lose accuracy
 LARGE = 1 << 21  # elements from which they are worth a second kernel
-WINDOW_TERMS = 4096  # products a result, from which windows are summed in parts
-WINDOW_PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
-WINDOW_SIZE = 1 << 22  # elements that all parts may have
-WINDOW_MOST = 8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
 MOST_MAPS = 16  # that are computed again with padding
 
 Strides = Mapping[Node, tuple[int, ...]]  # of inputs in memory
@@ -45,8 +41,6 @@ def split(n: Node, strides: Strides) -> Node:
         return n
     (x,), (kind, axes) = n.src, n.arg
     terms = x.size // max(1, n.size)
-    if terms >= WINDOW_TERMS and _sums_windows(n):
-        return _windows_in_parts(n)
     if x.size >= 2 * PARTIAL and is_dense(x):
         outer = _outer_axes(n)
         if outer:
@@ -180,12 +174,12 @@ def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int],
             kept.append(len(shape))
             shape.append(inner)
     to = tuple(shape)
-    return _reshaped(x, to), inside, [a - sum(i < a for i in inside) for a in kept]
+    return viewed(x, lambda n: reshape(n, to)), inside, [a - sum(i < a for i in inside) for a in kept]
 
 
-def _reshaped(x: Node, to: tuple[int, ...]) -> Node:
-    """x in another shape. Maps are computed of reshaped operands: a product stays one, and nothing needs to be stored."""
-    return _mapped(x, lambda operand: reshape(operand, to)) or reshape(x, to)
+def viewed(x: Node, view: Callable[[Node], Node]) -> Node:
+    """A view of x. Maps are computed of views of their operands: a product stays one, and nothing needs to be stored."""
+    return _mapped(x, view) or view(x)
 
 
 def _mapped(x: Node, view: Callable[[Node], Node]) -> Node | None:
@@ -198,34 +192,6 @@ def _mapped(x: Node, view: Callable[[Node], Node]) -> Node | None:
                 done[s] = expand_to(s.src[0], seen.shape) if s.op is Op.EXPAND and not s.src[0].shape else seen
         done[m] = rebuild(m, tuple([done[s] for s in m.src]))
     return done.get(x)
-
-
-def _sums_windows(n: Node) -> bool:
-    """Is it a sum of products over places that the results share, as the weight gradient of a convolution?"""
-    (x,), (kind, axes) = n.src, n.arg
-    if kind != "add" or x.op is not Op.MUL:
-        return False
-    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
-    reduced = {at[a] for a in axes if at[a].extent > 1}
-    kept = {v for v in at if v.extent > 1} - reduced
-    indices = [e.vars() for f in x.src for e in resolve(f, [var(v) for v in at])[1]]
-    return (
-        any(vs & reduced and vs & kept for vs in indices) and n.size * WINDOW_PARTS <= WINDOW_SIZE
-    )
-
-
-def _windows_in_parts(n: Node) -> Node:
-    """The same sum with its first axes cut: parts read different places, so each copies only what it needs."""
-    (x,), (_, axes) = n.src, n.arg
-    terms = x.size // n.size
-    wanted = max(WINDOW_PARTS, -(-terms // WINDOW_MOST))
-    parts: dict[int, int] = {}
-    for a in axes:
-        made = prod(parts.values())
-        if made * 2 < wanted or terms > made * WINDOW_MOST:
-            parts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
-    cuts = {a: (count, 1) for a, count in parts.items() if count > 1}
-    return cut(n, x, cuts) if cuts else n
 
 
 def nearest_divisor(extent: int, wanted: int) -> int:

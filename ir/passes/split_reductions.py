@@ -16,6 +16,7 @@ from ..graph.rewrite import mapped
 from ..kernels.column_sums import joined_whole
 from .centred import by_parts, centred
 from .split import Strides, split
+from .split_windows import windows_in_parts
 
 
 def split_reductions(roots: Sequence[Node], strides: Strides | None = None) -> list[Node]:
@@ -26,6 +27,6 @@ def split_reductions(roots: Sequence[Node], strides: Strides | None = None) -> l
     def cut_up(old: Node, n: Node) -> Node:
         if old in cuts:
             return by_parts(n, cuts[old])
-        return n if old in whole else split(n, strides)
+        return n if old in whole else windows_in_parts(n) or split(n, strides)
 
     return mapped(roots, nodes, cut_up)

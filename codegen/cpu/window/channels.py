@@ -4,7 +4,7 @@ for task (block of channels, units):
     pack weights[k][channel]
     for unit (block of lines):
         copy the unit's footprint of the source     unless it can be read where it lies
-        for tile of lines x places x channels:      accumulators in registers over all of k, one broadcast a place
+        for tile of lines x places x channels:      accumulators in registers over blocks of k, one broadcast a place
             keep the sums of a few lines
         transpose them by squares; store with the epilogue, for a pool reduce what is transposed
 """
@@ -15,18 +15,19 @@ from functools import partial
 from itertools import product as combinations
 from math import prod
 
-from ....ir.graph.graph import node
+from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
+from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import postorder
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import balanced, nested
+from ...kernels.loop_axes import balanced
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
 from .panel import pack_vector
 from .problem import Tile, Windows, best_tile, each_cell, step_cycles, tile_lines, tiles_of, waiting
+from .steps import Sums, described, sum_products
 from .task import Span, WindowTask
 
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
@@ -58,7 +59,7 @@ def panel_vectors(w: Windows) -> int:
 def lower_channels(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
     """Loops with lanes over channels."""
     how = f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.channels} vectors"
-    return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} steps in registers")
+    return _Task(w, tile, tuning).lowered(f"{how}, {described(w.reduced)}")
 
 
 class _Task(WindowTask):
@@ -105,14 +106,17 @@ class _Task(WindowTask):
         r, x, v, lane = map(var, axes)
         acc = Buf("acc", self.dtype, prod(a.extent for a in axes), REG)
         number = row_major((r, x, v, lane), [a.extent for a in axes])
-        k = w.fresh()
-        at = self.place(lines[0] + r, places[0] + x) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
-        step = row_major(map(var, k), [i.extent for i in k])
-        weight = load(self.panel, (channels[0] + v * self.width) * w.k + step * self.width + lane)
-        body = nested(axes, [Reduce(acc, number, "add", node(Op.MUL, (self.read(at), weight)))], UNROLL, LANES)
-        body = nested(k, body)
+        at = self.place(lines[0] + r, places[0] + x)
+        first = (channels[0] + v * self.width) * w.k + lane
+
+        def product(k: dict[Var, Index]) -> Node:
+            step = row_major(k.values(), [i.extent for i in k])
+            return node(Op.MUL, (self.read(at | k), load(self.panel, first + step * self.width)))
+
         kept = (r * w.line + places[0] + x) * self.block + channels[0] + v * self.width + lane
-        return [Alloc(acc, 0), *body, *nested(axes, [Store(self.sums, kept, load(acc, number))], UNROLL, LANES)]
+        sums = Sums(axes, acc, number, self.sums, kept)
+        body, total = sum_products(w.reduced, sums, product)
+        return body + sums.keep(total)
 
     # ------------------------------------------------------------ outputs
 

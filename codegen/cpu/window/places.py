@@ -3,7 +3,7 @@
 for task (block of channels, units):
     for unit (block of lines):
         copy the unit's footprint of the source     unless it can be read where it lies
-        for tile of channels x lines x lanes:       accumulators in registers over all of k, one broadcast a channel
+        for tile of channels x lines x lanes:       accumulators in registers over blocks of k, one broadcast a channel
             store with the epilogue                 for a pool: keep, and reduce once a few lines are complete
 """
 
@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from itertools import product as combinations
 
-from ....ir.graph.graph import node
+from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import LANES, REG, SCRATCH, UNROLL, Alloc, Buf, Reduce, Stmt, Store
-from ...kernels.evaluate import load
-from ...kernels.loop_axes import balanced, nested
+from ....ir.loops.loop import REG, SCRATCH, Alloc, Buf, Stmt
+from ...kernels.loop_axes import balanced
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
 from .problem import Tile, Windows, best_tile, channel_block, each_cell, step_cycles, tile_lines
+from .steps import Sums, blocks, described, sum_products
 from .task import Span, WindowTask
 
 
@@ -40,7 +40,7 @@ def place_cycles(w: Windows, tile: Tile) -> float:
 def lower_places(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
     """Loops with lanes over the last axis of places."""
     how = f"lanes over {w.line} places, tiles of {tile.channels} channels x {tile.lines} lines x {tile.places} vectors"
-    return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} steps in registers")
+    return _Task(w, tile, tuning).lowered(f"{how}, {described(w.reduced)}")
 
 
 class _Task(WindowTask):
@@ -50,7 +50,8 @@ class _Task(WindowTask):
         self.results = Buf("results", self.dtype, tile.channels * tile.lines * w.line, SCRATCH)
 
     def tiles(self, part: Index) -> list[Stmt]:
-        return [Alloc(self.results), *super().tiles(part)] if self.w.p.pooled else super().tiles(part)
+        keeps = self.w.p.pooled or blocks(self.w.reduced).count > 1
+        return [Alloc(self.results), *super().tiles(part)] if keeps else super().tiles(part)
 
     def along(self, lines: Span, channels: Span) -> list[Stmt]:
         in_line = _lane_cells(self.w.line, self.width, self.tile.places)
@@ -63,18 +64,17 @@ class _Task(WindowTask):
         pitch = -(-places[1] // self.width) * self.width
         acc = Buf("acc", self.dtype, o.extent * r.extent * pitch, REG)
         place = (var(o) * r.extent + var(r)) * pitch + var(x)
-        k = self.w.fresh()
         at = self.place(lines[0] + var(r), places[0] + var(x))
-        step = at | {v: var(i) for v, i in zip(self.w.reduced, k, strict=True)}
-        term = node(Op.MUL, (self.weight(channels[0] + var(o), step), self.read(step)))
-        body = nested((o, r, x), [Reduce(acc, place, "add", term)], UNROLL, LANES)
-        body = nested(k, body)
+        kept = (var(o) * r.extent + var(r)) * self.w.line + places[0] + var(x)
+        sums = Sums((o, r, x), acc, place, self.results, kept)
+
+        def product(k: dict[Var, Index]) -> Node:
+            return node(Op.MUL, (self.weight(channels[0] + var(o), at | k), self.read(at | k)))
+
+        body, total = sum_products(self.w.reduced, sums, product)
         if self.w.p.pooled:
-            kept = (var(o) * r.extent + var(r)) * self.w.line + places[0] + var(x)
-            writes = [Store(self.results, kept, load(acc, place))]
-        else:
-            writes = self.w.stores(at | self.channels(channels[0] + var(o)), load(acc, place))
-        return [Alloc(acc, 0), *body, *(s for write in writes for s in nested((o, r, x), [write], UNROLL, LANES))]
+            return body + sums.keep(total)
+        return body + [s for w in self.w.stores(at | self.channels(channels[0] + var(o)), total) for s in sums.each(w)]
 
 
 def _lane_cells(line: int, width: int, vectors: int) -> list[tuple[int, int, int]]:

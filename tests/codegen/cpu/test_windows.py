@@ -71,6 +71,30 @@ def test_images_too_large_for_a_part_are_cut_along_their_lines_too() -> None:
     assert f"all {2 * 98 * 118 // 2 // 7} " in text  # 2 images, 7 parts of 14 lines
 
 
+@pytest.mark.parametrize("gradient", [False, True])
+def test_a_deep_convolution_with_few_results_is_one_kernel(gradient: bool) -> None:
+    """Of 4608 products a result, which a weight gradient would sum in parts."""
+    outputs = conv((1, 32, 4, 4), (512, 32, 3, 3), pad=1)[1:2] if gradient else conv((1, 512, 4, 4), (32, 512, 3, 3), pad=1)[:1]
+    program = compiled(outputs, min_chunks=1)
+    assert len(program.lowered.kernels) == 1
+    assert "all 4608 steps" in window_texts(program)[0]
+
+
+@pytest.mark.parametrize(("channels", "steps"), [(1000, 4500), (999, 2997)])
+def test_a_convolution_whose_panels_would_not_fit_is_summed_in_few_parts(channels: int, steps: int) -> None:
+    """Each in the schedule of windows, with lanes over channels."""
+    program = close(conv((2, channels, 7, 7), (20, channels, 3, 3), pad=1)[:1], threads=(1, 2, 3), min_chunks=1)
+    (text,) = window_texts(program)
+    assert len(program.lowered.kernels) == 2 and "lanes over 20 channels" in text and f"all {steps} steps" in text
+
+
+def test_a_weight_gradient_of_many_channels_is_summed_in_parts_whose_panels_fit() -> None:
+    """It has tasks enough, but 9216 places."""
+    outputs = conv((36, 256, 16, 16), (256, 256, 3, 3), pad=1)[2:]
+    (text,) = window_texts(compiled(outputs, min_chunks=1))
+    assert "lanes over 256 channels" in text and "all 4608 steps" in text
+
+
 def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
     assert len(window_texts(compiled(conv((4, 8, 20, 20), (16, 4, 3, 3), groups=2), min_chunks=1))) == 3
 

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from loopkit import Op, Store, Var, argument, compiled, const, f32, gemm_tile, kernel, lanes, load, op, var
+from loopkit import Op, Range, Store, Var, argument, check_kernel, compiled, const, f32, gemm_tile, kernel, lanes, load, op, var
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.target import host, named, supported
 
@@ -59,3 +59,19 @@ def test_invariant_values_stand_in_front_of_the_loop():
     text = emit(kernel([x, s, y], lanes(i, Store(y, var(i), op(Op.MUL, load(x, i), scale)))), host())
     assert text.count("fdiv") == 1
     assert text.index("fdiv") < text.index(".loop:")
+
+
+@pytest.mark.parametrize(("first", "guarded"), [(-1, False), (-5000, True), (5000, True), (1, False)])
+def test_vectors_without_a_live_lane_are_not_read_far_beyond_an_array(first, guarded):
+    """A fault there would be suppressed, in hundreds of cycles; at a border few vectors would cause one."""
+    x, y, j, i = argument("x"), argument("y"), Var("j", 100), Var("i", 100)
+    at = var(j) * 100 + var(i)
+    value = load(x, at + first, Range(at + first, 0, 10_000))
+    loops = kernel([x, y], lanes(i, Store(y, at, value)), chunk=j)
+    text = emit(loops, host())
+    assert ("select i1" in text) is guarded
+    ins = normal(10_000)
+    want = np.zeros(10_000, np.float32)
+    here = np.arange(10_000) + first
+    want[(here >= 0) & (here < 10_000)] = ins[here[(here >= 0) & (here < 10_000)]]
+    check_kernel(loops, [ins, np.ones(10_000, np.float32)], [ins, want], "host")

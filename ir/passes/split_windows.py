@@ -1,0 +1,81 @@
+"""Sums of products over windows in parts, where one would leave threads idle or need too large a panel. In: a REDUCE. Out: the
+same value, of partial results; None where one step is better.
+
+    before    dw[o, c, ky, kx] = sum(dy[n, o, y, x] * x[n, c, y + ky, x + kx], (n, y, x))
+    after     dw = sum(parts, 0),  parts[p, o, c, ky, kx] = sum(the same for N / P images, (n, y, x))
+
+A weight gradient adds up many places for each of the few of a kernel, and its parts read different ones, so that each copies
+only what it needs. A convolution is the other way round: its results are tasks enough, all of them read the same weights, and
+parts would only be stored and read again. How often a sum is cut depends on its shape alone.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..graph.graph import Node, permute, reduce
+from ..graph.index import Var, var
+from ..graph.op import Op
+from ..graph.views import resolve
+from .split import Cuts, cut, viewed
+
+LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts
+PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
+MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
+MOST_TERMS = 8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
+
+
+def windows_in_parts(n: Node) -> Node | None:
+    """Such a sum with its first axes cut, the parts in front of the results."""
+    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+        return None
+    (x,), (kind, axes) = n.src, n.arg
+    wanted = _parts_wanted(n, x.size // max(1, n.size))
+    if wanted == 1:
+        return None
+    front = viewed(x, lambda s: permute(s, (*axes, *(a for a in range(x.ndim) if a not in axes))))
+    cuts = _cuts(front.shape[: len(axes)], wanted)
+    return cut(reduce(kind, front, range(len(axes))), front, cuts) if cuts else None
+
+
+def _parts_wanted(n: Node, terms: int) -> int:
+    """Parts of a sum of so many products; 1 if it is not one over windows."""
+    if terms < LEAST_TERMS:
+        return 1
+    (x,), (_, axes) = n.src, n.arg
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    read = [resolve(f, [var(v) for v in at]) for f in x.src]
+    indices = [{v for v in e.vars() if v.extent > 1} for _, places, _ in read for e in places]
+    added, stands = _places(indices, {at[a] for a in axes})
+    if not added:
+        return 1
+    wanted = -(-terms // MOST_TERMS)
+    if added > stands and n.size * PARTS <= MOST_SIZE:
+        wanted = max(PARTS, wanted)
+    return wanted if n.size * wanted <= max(MOST_SIZE, *(base.size for base, _, _ in read)) else 1
+
+
+def _places(indices: list[set[Var]], reduced: set[Var]) -> tuple[int, int]:
+    """How many places of a window are added up, and at how many it stands for different results; 0 where nothing is a window."""
+    windows = [vs for vs in indices if vs & reduced and vs - reduced]
+    both = set[Var]().union(*windows)
+    added, stands = (prod(v.extent for v in side) for side in (both & reduced, both - reduced))
+    return (added, stands) if windows else (0, 0)
+
+
+def _cuts(extents: tuple[int, ...], wanted: int) -> Cuts:
+    """The first axes in about so many parts, if possible none of too many terms."""
+    cuts: Cuts = {}
+    made, terms = 1, prod(extents)
+    for a, d in enumerate(extents):
+        if made * 2 < wanted or terms > made * MOST_TERMS:
+            parts = _divisor(d, -(-wanted // made), -(-terms // (made * MOST_TERMS)))
+            cuts |= {a: (parts, 1)} if parts > 1 else {}
+            made *= parts
+    return cuts
+
+
+def _divisor(extent: int, wanted: int, least: int) -> int:
+    """The divisor nearest to the wanted number, and at most twice that; one that is not too small comes first."""
+    divisors = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
+    return min(divisors, key=lambda d: (d < least, abs(d - wanted)))
