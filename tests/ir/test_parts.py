@@ -111,7 +111,7 @@ def test_a_layer_its_gradient_and_the_updates_of_its_weights_are_one_part() -> N
 
 
 @given(
-    kinds=st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3),
+    kinds=st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=2),
     layers=st.integers(4, 5),
     clip=st.booleans(),
 )
