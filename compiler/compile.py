@@ -21,6 +21,7 @@ from ..ir.passes.fold_empty import fold_empty
 from ..ir.passes.keep_gathers import keep_gathers
 from ..ir.passes.keep_views import keep_deep_views
 from ..ir.passes.merge_sums import merge_sums
+from ..ir.passes.recompute_maps import recompute_maps
 from ..ir.passes.recompute_spaces import recompute_spaces
 from ..ir.passes.rows_as_masks import rows_as_masks
 from ..ir.passes.simplify import simplify
@@ -108,7 +109,8 @@ def build(
     if backend.policy.chains != "none":
         recompute = partial(recompute_spaces, only_blocks=backend.policy.chains == "blocks")
         split = passes.graph("recompute spaces", rewritten, split, recompute)
-    apart = passes.graph("distinct outputs", distinct, split)
+    again = passes.graph("recompute maps", recompute_maps, split)
+    apart = passes.graph("distinct outputs", distinct, again)
     checks = passes.step("find checks", find_checks, apart)
     clamped = passes.graph("clamp late", clamp_late, apart, checks)
     roots = passes.graph("rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped)

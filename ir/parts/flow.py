@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ..graph.graph import Node, toposort
 from ..graph.op import ELEMENTWISE, SCANS, Op
+from ..kernels.contraction import contracts
 from ..kernels.kernel import is_widening
 from ..kernels.units import inline_nodes
 
@@ -23,7 +24,7 @@ class Flow:
         self.place = {n: i for i, n in enumerate(self.order)}
         self.roots = dict.fromkeys(roots)
         inline = inline_nodes(self.order)
-        below: dict[Node, tuple[Node, ...]] = {}  # the computed values that are needed where a Node is evaluated
+        below = self.below = dict[Node, tuple[Node, ...]]()  # the computed values that are needed where a Node is evaluated
         self.sources: dict[Node, tuple[Node, ...]] = {}
         for n in self.order:
             needed = _joined(below[s] for s in n.src)
@@ -36,6 +37,18 @@ class Flow:
         for n, sources in self.sources.items():
             for s in sources:
                 self.readers[s].append(n)
+
+
+def levels_of(flow: Flow) -> tuple[dict[Node, int], set[Node]]:
+    """(of each value the contractions on the way to it, the products that contractions sum up)."""
+    level: dict[Node, int] = {}
+    products: set[Node] = set()
+    for n in flow.values:
+        is_contraction = n.op is Op.REDUCE and n.arg[0] == "add" and contracts(n.src[0], n.arg[1])
+        if is_contraction:
+            products.add(n.src[0])
+        level[n] = max((level[s] for s in flow.sources[n]), default=0) + is_contraction
+    return level, products
 
 
 def _joined(parts: Iterable[tuple[Node, ...]]) -> tuple[Node, ...]:

@@ -16,8 +16,7 @@ from ..graph.disjoint import DisjointSets
 from ..graph.graph import Node
 from ..graph.op import Op
 from ..graph.repeats import Region, regions
-from ..kernels.contraction import contracts
-from .flow import Flow
+from .flow import Flow, levels_of
 from .part import Part, part_of
 
 LEAST_NODES = 512  # of a Graph that is worth a look
@@ -75,13 +74,7 @@ def _is_total(n: Node) -> bool:
 
 def _free(flow: Flow) -> set[Node]:
     """Values that are in memory in any case: factors of contractions, and what is needed again after a contraction."""
-    level: dict[Node, int] = {}  # contractions on the way to a value
-    products: set[Node] = set()
-    for n in flow.values:
-        is_contraction = n.op is Op.REDUCE and n.arg[0] == "add" and contracts(n.src[0], n.arg[1])
-        if is_contraction:
-            products.add(n.src[0])
-        level[n] = max((level[s] for s in flow.sources[n]), default=0) + is_contraction
+    level, products = levels_of(flow)
     return {n for n in flow.values if any(c in products or level[c] > level[n] for c in flow.readers[n])}
 
 
