@@ -16,7 +16,7 @@ import pytest
 import weft as wf
 from cuda_emulator import build as emulator_build
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
-from harness import Env, inputs_of, leaf, values_of
+from harness import Env, inputs_of, values_of
 from weft import options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
@@ -24,10 +24,12 @@ from weft.compiler.backends.cuda import CudaBackend
 from weft.compiler.compile import Compiled, build
 from weft.frontend.tensor.tensor import wrap
 from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import Driver
+from weft.runtime.memory.storage import Leaf
 
 Array = np.ndarray[Any, Any]
 Case = TypeVar("Case")
@@ -50,8 +52,8 @@ def device() -> Driver:
 
 
 def leaf_tensors(*shapes: tuple[int, ...], dtype: DType = dt.float32) -> list[wf.Tensor]:
-    """Tensors that are inputs of Graphs; floats require a gradient."""
-    return [wrap(leaf(*shape, dtype=dtype), dtype.is_float) for shape in shapes]
+    """Tensors that are inputs of Graphs; floats require a gradient. One that outlives its test is not computed."""
+    return [wrap(graph.leaf(Leaf(None), dtype, shape), dtype.is_float) for shape in shapes]
 
 
 @contextmanager
