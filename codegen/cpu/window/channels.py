@@ -6,7 +6,7 @@ for task (block of channels, units):
         copy the unit's footprint of the source     unless it can be read where it lies
         for tile of lines x places x channels:      accumulators in registers over blocks of k, one broadcast a place
             keep the sums of a few lines
-        transpose them by squares; store with the epilogue, for a pool reduce what is transposed
+        transpose them by squares, short lines as one; store with the epilogue, for a pool reduce what is transposed
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
-from ....ir.loops.walk import postorder
+from ....ir.loops.walk import indices, postorder
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import balanced
@@ -30,6 +30,7 @@ from .problem import Tile, Windows, best_tile, each_cell, step_cycles, tile_line
 from .steps import Sums, described, sum_products
 from .task import Span, WindowTask
 
+MOST_AS_ONE = 128  # places of lines that are transposed as one: they stand in the level-1 cache
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
 
 
@@ -68,7 +69,8 @@ class _Task(WindowTask):
         block = vectors if fitting == vectors else fitting // tile.channels * tile.channels
         super().__init__(w, tile, block * w.p.width, tuning, w.plain, packs=True)
         self.sums = Buf("sums", self.dtype, tile.lines * w.line * self.block, SCRATCH)
-        self.turned = Buf("turned", self.dtype, self.width * (tile.lines if w.p.pooled else 1) * w.line, SCRATCH)
+        self.as_one = not w.p.pooled and self._lines_as_one()
+        self.turned = Buf("turned", self.dtype, self.width * (tile.lines if w.p.pooled or self.as_one else 1) * w.line, SCRATCH)
         self.direct_stores = not w.p.pooled and self._stores_across()
 
     def pack(self) -> list[Stmt]:
@@ -120,19 +122,36 @@ class _Task(WindowTask):
 
     # ------------------------------------------------------------ outputs
 
+    def _outputs(self, at: dict[Var, Index]) -> list[Store]:
+        """What is written somewhere, as it depends on some of the axes."""
+        w = self.w
+        return w.stores({v: var(v) for v in (*w.batch, *w.channels, *w.places)} | at, load(self.sums, Index()))
+
     def _stores_across(self) -> bool:
         """Whether outputs are stored a square at a time: the epilogue is short, and reads nothing that lies across channels."""
         w = self.w
-        values = [s.value for s in w.stores({v: var(v) for v in (*w.batch, *w.channels, *w.places)}, load(self.sums, Index()))]
-        nodes = postorder(values)
+        nodes = postorder([s.value for s in self._outputs({})])
         loads = [n.arg[1] for n in nodes if n.op is Op.LOAD and n.arg[0] is not self.sums]
         return loop_axes.work(nodes) <= CHEAP and all(i.coef(w.channels[-1]) in (0, 1) for i in loads) and len(w.channels) == 1
 
+    def _lines_as_one(self) -> bool:
+        """Whether the few lines of a tile are short, and lie one behind the other wherever the epilogue reads and writes."""
+        w, lines = self.w, self.tile.lines
+        if lines == 1 or w.line % self.width == 0 or lines * w.line > MOST_AS_ONE:
+            return False
+        tile, place = Var("tile", -(-w.lines // lines)), Var("x", lines * w.line)
+        line, x = var(place).divmod(w.line)
+        stores = self._outputs({w.places[-2]: var(tile) * lines + line, w.places[-1]: x})
+        at = [i for n in postorder([s.value for s in stores]) for i in indices(n)]
+        at += [i for s in stores for i in (s.index, *(r.index for r in s.mask))]
+        return not any(loop_axes.divides(i, place) for i in at)
+
     def _finish(self, lines: Span, channels: Span) -> list[Stmt]:
         """The outputs of a vector of channels in a few lines: its sums, transposed."""
-        line, square = Var("r", lines[1]), Var("square", max(1, self.w.line // self.width))
-        whole, rest = divmod(self.w.line, self.width)
-        where = lines[0] + var(line), var(line), channels
+        count, length = (1, lines[1] * self.w.line) if self.as_one else (lines[1], self.w.line)
+        line, square = Var("r", count), Var("square", max(1, length // self.width))
+        whole, rest = divmod(length, self.width)
+        where = lines[0], var(line), channels
         out: list[Stmt] = []
         if whole:
             out.append(For(square, whole, SERIAL, self._square(where, lines[1], (var(square) * self.width, self.width))))
@@ -140,23 +159,27 @@ class _Task(WindowTask):
             out += self._square(where, lines[1], (Index(const=whole * self.width), rest))
         if self.w.p.pooled:
             return [For(line, lines[1], SERIAL, out), *self.pool(self.turned, lines, channels)]
-        return [For(line, lines[1], SERIAL, out if self.direct_stores else [*out, *self._rows(where)])]
+        return [For(line, count, SERIAL, out if self.direct_stores else [*out, *self._rows(where, length)])]
+
+    def _at(self, where: tuple[Index, Index, Span], x: Index, channel: Index) -> dict[Var, Index]:
+        """The variables of a place of a line, or of the lines that are one, in a channel."""
+        first, line, channels = where
+        on, x = x.divmod(self.w.line)
+        return self.place(first + line + on, x) | self.channels(channels[0] + channel)
 
     def _square(self, where: tuple[Index, Index, Span], lines: int, places: Span) -> list[Stmt]:
         """Some places of a line, for a vector of channels. For a pool, the turned lines of a tile are kept."""
-        line, kept, channels = where
+        _, kept, channels = where
         x, c = Var("x", places[1]), Var("c", channels[1])
-        done = load(self.sums, (kept * self.w.line + places[0] + var(x)) * self.block + channels[0] + var(c))
-        at = self.place(line, places[0] + var(x)) | self.channels(channels[0] + var(c))
+        length = self.w.line * (lines if self.as_one else 1)
+        done = load(self.sums, (kept * length + places[0] + var(x)) * self.block + channels[0] + var(c))
         row = var(c) * lines + kept if self.w.p.pooled else var(c)
-        turned: list[Stmt] = [Store(self.turned, row * self.w.line + places[0] + var(x), done)]
-        stores = self.w.stores(at, done) if self.direct_stores else turned
+        turned: list[Stmt] = [Store(self.turned, row * length + places[0] + var(x), done)]
+        stores = self.w.stores(self._at(where, places[0] + var(x), var(c)), done) if self.direct_stores else turned
         return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [s])]) for s in stores]
 
-    def _rows(self, where: tuple[Index, Index, Span]) -> list[Stmt]:
+    def _rows(self, where: tuple[Index, Index, Span], length: int) -> list[Stmt]:
         """The outputs of a line, channel by channel."""
-        line, _, channels = where
-        c, x = Var("c", channels[1]), Var("x", self.w.line)
-        at = self.place(line, var(x)) | self.channels(channels[0] + var(c))
-        stores = self.w.stores(at, load(self.turned, var(c) * self.w.line + var(x)))
-        return [For(c, channels[1], SERIAL, [For(x, x.extent, LANES, [*stores])])]
+        c, x = Var("c", where[2][1]), Var("x", length)
+        stores = self.w.stores(self._at(where, var(x), var(c)), load(self.turned, var(c) * length + var(x)))
+        return [For(c, c.extent, SERIAL, [For(x, x.extent, LANES, [*stores])])]
