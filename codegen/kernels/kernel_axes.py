@@ -160,12 +160,13 @@ class KernelAxes:
 
     def inner_cost(self, combining: float = 0.0) -> float:
         """The cost of lanes along the inner axes, as it compares with that of outer ones; `combining`: of a vector's lanes."""
-        costs = []
+        cycles, elements = 0.0, 0
         for groups in self.inner_groups.values():
             touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
-            vectors = -(-prod(loop_axes.extent(g) for g in groups) // self.width)
-            costs.append(self.group_cost(groups[-1], touching or self.accesses) + combining / vectors)
-        return INNER_BONUS * max(costs, default=0.0)
+            count = prod(loop_axes.extent(g) for g in groups)
+            cost = self.group_cost(groups[-1], touching or self.accesses) + combining / -(-count // self.width)
+            cycles, elements = cycles + cost * count, elements + count
+        return INNER_BONUS * cycles / max(1, elements)
 
     @cached_property
     def steps(self) -> int:
