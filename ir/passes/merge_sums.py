@@ -3,7 +3,8 @@
     before    sum_k(unskew(sum_co(g * w)))          after    sum_{k, co}(unskew(g) * unskew(w))
 
 The input gradient of a convolution has this form. What is gained: it is one masked contraction, and the
-window tensor between the two sums is never stored. A slice of such a sum is taken of the factors.
+window tensor between the two sums is never stored. A slice of such a sum is taken of the factors; where there
+are several, and nothing else reads the sum, the block that they lie in is.
 """
 
 from __future__ import annotations
@@ -16,19 +17,27 @@ from ..graph.rewrite import Trace, is_sum_of_products
 from ..graph.site import provenance
 from ..graph.views import is_steady
 
+Slice = tuple[int, int, int]  # start, stop, step
+Slices = tuple[Slice, ...]  # one for each axis
+
 
 def merge_sums(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
     """Merges every such pair of sums whose inner sum has no other user; `trace` takes note of it."""
     roots = list(roots)
     order = toposort(roots)
     users = _count_users(order, roots)
+    blocks = _blocks(order, users)
+    cut: dict[Node, Node] = {}  # for a sum, the block of it
     done: dict[Node, Node] = {}
     with provenance(None) as here:
         for n in order:
             here.move(n.site)
             chain = _chain(n, users)
-            if n.op is Op.SLICE and users[n.src[0]] == 1 and is_sum_of_products(done[n.src[0]]):
-                done[n] = _sliced(n, done[n.src[0]])
+            if n.op is Op.SLICE and n.src[0] in blocks and is_sum_of_products(done[n.src[0]]):
+                total, block = n.src[0], blocks[n.src[0]]
+                if total not in cut:
+                    cut[total] = _sliced(block, done[total])
+                done[n] = cut[total] if n.arg == block else node(Op.SLICE, (cut[total],), _within(n.arg, block))
                 rule = "slice_before_sum"
             elif chain:
                 done[n] = _merged(n, chain, done)
@@ -51,6 +60,27 @@ def _count_users(order: list[Node], roots: list[Node]) -> dict[Node, int]:
     return users
 
 
+def _blocks(order: list[Node], users: dict[Node, int]) -> dict[Node, Slices]:
+    """For each value that is read by slices alone, what holds all of them, unless it is the whole."""
+    cuts: dict[Node, list[Slices]] = {}
+    for n in order:
+        if n.op is Op.SLICE:
+            cuts.setdefault(n.src[0], []).append(n.arg)
+    alone = {n: args for n, args in cuts.items() if len(args) == users[n]}
+    blocks = {n: args[0] if len(args) == 1 else tuple(map(_block, zip(*args, strict=True))) for n, args in alone.items()}
+    return {n: block for n, block in blocks.items() if block != tuple((0, d, 1) for d in n.shape)}
+
+
+def _block(slices: Iterable[Slice]) -> Slice:
+    """What holds several slices along one axis."""
+    starts, stops, _ = zip(*slices, strict=True)
+    return min(starts), max(stops), 1
+
+
+def _within(arg: Slices, block: Slices) -> Slices:
+    return tuple((start - first, stop - first, step) for (start, stop, step), (first, _, _) in zip(arg, block, strict=True))
+
+
 def _chain(n: Node, users: dict[Node, int]) -> list[Node]:
     """The views and sums from n down to a product: overlapping windows, or plain views between sum and product."""
     if n.op is not Op.REDUCE or n.arg[0] != "add":
@@ -68,11 +98,11 @@ def _chain(n: Node, users: dict[Node, int]) -> list[Node]:
     return chain if at.op is Op.MUL and users[at] == 1 and len(chain) > 1 and (overlapping or only_views) else []
 
 
-def _sliced(cut: Node, total: Node) -> Node:
+def _sliced(cut: Slices, total: Node) -> Node:
     """A slice of a sum of products, as the sum of the sliced product: what is cut off is never computed."""
     axes = total.arg[1]
     product = total.src[0]
-    rest = iter(cut.arg)
+    rest = iter(cut)
     arg = tuple((0, d, 1) if a in axes else next(rest) for a, d in enumerate(product.shape))
     return reduce("add", node(Op.MUL, [node(Op.SLICE, (f,), arg) for f in product.src]), axes)
 
