@@ -86,7 +86,7 @@ class Capture:
                     views[n] = stored
                     continue
                 src = (definition_of(n),)
-            elif ((cached and id(n) in cached) or n.op is _COPY) and self._is_stored(n):
+            elif src and ((cached and id(n) in cached) or n.op is _COPY) and self._is_stored(n):  # a counter is no read
                 continue
             stack.append(n)
             stack.append(None)

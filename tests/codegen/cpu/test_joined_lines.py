@@ -41,6 +41,14 @@ def test_each_line_of_a_join_is_copied(count: int) -> None:
     np.testing.assert_array_equal(y.numpy(), np.concatenate([p.numpy() for p in parts], 0))
 
 
+def test_positions_that_stand_in_memory_change_no_loop() -> None:
+    positions = wf.arange(3)
+    wf.realize(positions)
+    loops = lane_loops(wf.concat(tensors((1, 40, 70), (2, 40, 70)), 0))
+    assert len(loops) >= 2 and not any(any(choices(loop)) for loop in loops)
+    np.testing.assert_array_equal(positions.numpy(), np.arange(3))
+
+
 def test_a_join_of_inner_axes_is_chosen_by_the_row_within_its_block() -> None:
     parts = tensors((6, 3, 400), (6, 5, 400), (6, 1, 400))
     y = wf.concat(parts, 1)
