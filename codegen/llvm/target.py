@@ -35,6 +35,10 @@ class Target:
     l2: int = _FALLBACK[2]
     l3: int = _FALLBACK[3]
 
+    def runs_on(self, processor: Target) -> bool:
+        """Whether a processor can run code that is made for this target."""
+        return self.vector_bits <= processor.vector_bits and self.has_fma <= processor.has_fma
+
     def lanes(self, bits: int) -> int:
         """Elements of this width in one vector, at least 2."""
         return max(2, self.vector_bits // bits)
@@ -90,12 +94,6 @@ _LEVEL_FLAGS = {
     "x86-64-v3": {"avx2", "fma", "f16c", "bmi2"},
     "x86-64": {"sse2"},
 }
-
-
-def supported(target: Target) -> bool:
-    """Whether this machine can run code made for the target."""
-    rank = {128: 0, 256: 1, 512: 2}
-    return rank[target.vector_bits] <= rank[host().vector_bits] and (host().has_fma or not target.has_fma)
 
 
 def _is_arm() -> bool:

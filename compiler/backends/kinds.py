@@ -29,6 +29,9 @@ class Kind(DeviceKind, Protocol):
         """All that code for a device depends on, the graph apart, from the options; `nans` says what kernels check the values
         for that they compute: "", "nan" or "inf". Raises DeviceError."""
 
+    def require(self, settings: Any) -> None:
+        """Raises DeviceError where code by these settings can be made but not run."""
+
     def load(self, number: int, data: bytes, site_at: SiteAt) -> Runnable | None:
         """The executable that `Backend.packed` described, if its kernels are there; `site_at` gives the user's lines."""
 
@@ -61,6 +64,14 @@ class CpuKind:
             target = replace(target, has_fma=False)
         serial = SERIAL_WORK if o.serial_threshold is None else o.serial_threshold
         return Settings(target, o.min_chunks, serial, o.tune and not o.strict, o.strict, nans)
+
+    def require(self, settings: Settings) -> None:
+        """That the processor has the target's instructions."""
+        from ...runtime import processor
+
+        if not settings.target.runs_on(processor.host()):
+            lacking = f"this processor has no {options.current().target}"
+            raise DeviceError(f"{lacking}: WEFT_TARGET=host makes code for it; wf.explain and wf.dump show that for any")
 
     def load(self, number: int, data: bytes, site_at: SiteAt) -> Runnable | None:
         """An image, and machine code from the cache."""
@@ -104,6 +115,9 @@ class CudaKind:
             raise DeviceError(f"cuda:{number}: strict mode (WEFT_STRICT) is there for the CPU alone")
         gpu = driver(number)
         return CudaSettings(CudaTarget(gpu.arch, gpu.multiprocessors, gpu.shared_limit, o.matmul), number, nans)
+
+    def require(self, settings: CudaSettings) -> None:
+        """Nothing: the code is for the GPU that the driver found."""
 
     def load(self, number: int, data: bytes, site_at: SiteAt) -> Runnable | None:
         """An image, and kernels from the cache."""

@@ -36,6 +36,7 @@ def checked(structure: Structure, nans: str) -> Any:
 
 
 def _program(structure: Structure, settings: Any) -> Any:
+    kind(structure.device).require(settings)
     if options.current().verify:
         return _built(structure, settings).executable
     key = program_key(structure, settings)

@@ -225,7 +225,7 @@ def test_sources_that_are_not_there_are_no_edges() -> None:
     assert layout({"nodes": [stray], "kernels": []})["operations"]["inner"] == []
 
 
-def test_2000_nodes_take_less_than_half_a_second() -> None:
+def test_2000_nodes_take_less_than_a_second() -> None:
     large = documents.program(2000 // 20)
     assert len(large["nodes"]) >= 2000
     seconds = []
@@ -233,6 +233,6 @@ def test_2000_nodes_take_less_than_half_a_second() -> None:
         start = time.process_time()
         layout(large)
         seconds.append(time.process_time() - start)
-        if seconds[-1] < 0.5:
+        if seconds[-1] < 1:
             break
-    assert min(seconds) < 0.5
+    assert min(seconds) < 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from optable import assert_matches
 from weft import options
+from weft.codegen.llvm.target import host, named
 from weft.compiler.compile import Compiled, build
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
@@ -33,6 +34,7 @@ from weft.ir.program.program import ValueLayout
 Array = np.ndarray[Any, Any]
 Env = Mapping[Node, Array]
 # Every kernel is verified and meets the pool; nothing is left on disk.
+TARGETS = [t for t in ("avx512", "avx2", "sse2") if named(t).runs_on(host())]
 FORCED: dict[str, Any] = {"verify": True, "serial_threshold": 0, "min_chunks": 3, "cache_dir": None}
 
 _serial = iter(range(1 << 30, 1 << 31))

@@ -193,6 +193,9 @@ class ToyKind:
             raise DeviceError("the toy's sums are not those of strict mode")
         return Settings(named("sse2"), nans=nans), number
 
+    def require(self, settings: tuple[Settings, int]) -> None:
+        """Loops run anywhere."""
+
     def load(self, number: int, data: bytes, site_at: SiteAt) -> None:
         """Nothing was kept."""
 

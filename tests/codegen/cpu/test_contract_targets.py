@@ -10,10 +10,9 @@ import numpy as np
 import products
 import pytest
 import weft as wf
+from harness import TARGETS
 from weft import options
-from weft.codegen.llvm.target import named, supported
 
-TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 FORCED = {"min_chunks": 3, "serial_threshold": 0}
 
 

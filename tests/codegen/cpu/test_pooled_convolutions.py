@@ -6,10 +6,9 @@ import graphs as g
 import numpy as np
 import pytest
 from effort import examples
-from harness import assert_close, check_close, compiled, execute, fused, interpret, leaf, normal_inputs
+from harness import TARGETS, assert_close, check_close, compiled, execute, fused, interpret, leaf, normal_inputs
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.codegen.llvm.target import named, supported
 from weft.compiler.compile import Compiled
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
@@ -19,7 +18,6 @@ from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op
 from weft.ir.ops.interp import run as oracle
 
-TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 Window = tuple[int, int]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from effort import rarely
 from fuzz import Hits, Unsuitable, compare_case, random_case, seeded
-from harness import compiled, execute, inputs_of, leaf, schedules
+from harness import TARGETS, compiled, execute, inputs_of, leaf, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.kernels.loop_axes import TINY_WORK
 from weft.ir.graph.graph import expand, node, reduce, toposort
@@ -19,7 +19,6 @@ from weft.ir.loops.loop import GRID, SERIAL, For
 from weft.ir.loops.walk import statements
 
 DEFAULTS = {"serial_threshold": None, "min_chunks": 1}  # what users run; the harness forces threads and chunks, so never tiny
-TARGETS = ("avx512", "avx2", "sse2")
 
 
 def is_map(row: Row) -> bool:

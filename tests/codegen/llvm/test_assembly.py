@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from harness import TARGETS
 from loopkit import Op, Range, Store, Var, argument, check_kernel, compiled, const, f32, gemm_tile, kernel, lanes, load, op, var
 from weft.codegen.llvm.emit import emit
-from weft.codegen.llvm.target import host, named, supported
+from weft.codegen.llvm.target import host
 
-TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)
 
 

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import graphs as g
 import numpy as np
 import pytest
-from harness import assert_same_bits, check, check_close, compiled, execute, fused, leaf, normal_inputs
+from harness import TARGETS, assert_same_bits, check, check_close, compiled, execute, fused, leaf, normal_inputs
 from opspec import assert_matches
 from optable import HALVES
-from weft.codegen.llvm.target import named, supported
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import bfloat16, graph
 from weft.ir.graph import dtype as dt
@@ -20,11 +19,10 @@ from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import LEAVES, VIEWS, Op
 from weft.ir.passes.widen_halves import widen
 
-TARGETS = ["host", *(t for t in ("avx512", "avx2", "sse2") if supported(named(t)))]
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)
 names = [d.name for d in HALVES]
 of_each_half = pytest.mark.parametrize("half", HALVES, ids=names)
-on_each_target = pytest.mark.parametrize("target", TARGETS)
+on_each_target = pytest.mark.parametrize("target", ["host", *TARGETS])
 
 
 def converted(x: np.ndarray, source: DType, to: DType, target: str) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from harness import TARGETS
 from loopkit import (
     REG,
     SCRATCH,
@@ -38,11 +39,10 @@ from loopkit import (
     var,
 )
 from weft.codegen.llvm.emit import emit
-from weft.codegen.llvm.target import host, named, supported
+from weft.codegen.llvm.target import host, named
 from weft.ir.loops.loop import GRID, UNROLL, For
 from weft.ir.loops.verify import verify
 
-TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)
 
 

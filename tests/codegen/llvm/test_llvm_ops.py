@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from harness import TARGETS
 from loopkit import (
     Op,
     Store,
@@ -22,10 +23,9 @@ from loopkit import (
 )
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.expr import EmitError
-from weft.codegen.llvm.target import host, named, supported
+from weft.codegen.llvm.target import host, named
 from weft.codegen.math.expand import expand_loops
 
-TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)
 
 

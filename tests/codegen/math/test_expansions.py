@@ -13,7 +13,7 @@ import pytest
 from project_root import ROOT
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
-from weft.codegen.llvm.target import Target, named, supported
+from weft.codegen.llvm.target import Target, host, named
 from weft.codegen.math.expand import expand, expand_loops
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
@@ -245,7 +245,7 @@ def compiled(op: Op, arg: int | None, target: Target, *operands: np.ndarray) -> 
     return arrays[-2]
 
 
-TARGETS = [t for t in ("host", "avx2", "sse2") if supported(named(t))]
+TARGETS = [t for t in ("host", "avx2", "sse2") if named(t).runs_on(host())]
 
 
 # ---------------------------------------------------------------- tests
