@@ -176,7 +176,7 @@ class _Task(WindowTask):
         row = var(c) * lines + kept if self.w.p.pooled else var(c)
         turned: list[Stmt] = [Store(self.turned, row * length + places[0] + var(x), done)]
         stores = self.w.stores(self._at(where, places[0] + var(x), var(c)), done) if self.direct_stores else turned
-        return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [s])]) for s in stores]
+        return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [*stores])])]
 
     def _rows(self, where: tuple[Index, Index, Span], length: int) -> list[Stmt]:
         """The outputs of a line, channel by channel."""

@@ -74,7 +74,7 @@ class _Task(WindowTask):
         body, total = sum_products(self.w.reduced, sums, product)
         if self.w.p.pooled:
             return body + sums.keep(total)
-        return body + [s for w in self.w.stores(at | self.channels(channels[0] + var(o)), total) for s in sums.each(w)]
+        return body + sums.each(*self.w.stores(at | self.channels(channels[0] + var(o)), total))
 
 
 def _lane_cells(line: int, width: int, vectors: int) -> list[tuple[int, int, int]]:

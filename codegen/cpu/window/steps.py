@@ -34,9 +34,9 @@ class Sums:
     kept: Buf
     at: Index
 
-    def each(self, statement: Stmt) -> list[Stmt]:
-        """The statement for every accumulator."""
-        return nested(self.axes, [statement], UNROLL, LANES)
+    def each(self, *statements: Stmt) -> list[Stmt]:
+        """The statements for every accumulator, one after the other for each."""
+        return nested(self.axes, list(statements), UNROLL, LANES)
 
     def keep(self, total: Node) -> list[Stmt]:
         """The total where sums are kept."""
