@@ -1,4 +1,5 @@
-"""Weft, a code-generating compiler for fused tensor kernels: `import weft as wf`. In: tensor expressions. Out: their values.
+"""Weft, a code-generating compiler for fused tensor kernels: `import weft as wf`. In: tensor
+expressions. Out: their values.
 
 Every name in this file is one that users call, unless it begins with an underscore.
 Submodules that are not always needed (`wf.nn`) are imported at first use.
@@ -39,22 +40,44 @@ from .runtime.memory.devices import Kinds as _Kinds
 from .runtime.memory.devices import available as _available
 from .version import __version__ as __version__
 
-check_grad, enable_grad, grad, no_grad = _gradient.check_grad, _gradient.enable_grad, _gradient.grad, _gradient.no_grad
+check_grad, enable_grad, grad, no_grad = (
+    _gradient.check_grad,
+    _gradient.enable_grad,
+    _gradient.grad,
+    _gradient.no_grad,
+)
 jvp, value_and_grad, vjp = _transforms.jvp, _transforms.value_and_grad, _transforms.vjp
 hessian_vector_product = _transforms.hessian_vector_product
-bool_, bfloat16, float16, float32, float64 = _dt.bool_, _dt.bfloat16, _dt.float16, _dt.float32, _dt.float64
+bool_, bfloat16, float16, float32, float64 = (
+    _dt.bool_,
+    _dt.bfloat16,
+    _dt.float16,
+    _dt.float32,
+    _dt.float64,
+)
 int8, int16, int32, int64 = _dt.int8, _dt.int16, _dt.int32, _dt.int64
 uint8, uint16, uint32, uint64 = _dt.uint8, _dt.uint16, _dt.uint32, _dt.uint64
 e, inf, nan, pi = _math.e, _math.inf, _math.nan, _math.pi
 newaxis = None  # x[:, wf.newaxis] has a new axis of extent 1
 
-_FOLDERS = ("array_api", "codegen", "commands", "compiler", "frontend", "inspection", "ir", "nn", "runtime")
+_FOLDERS = (
+    "array_api",
+    "codegen",
+    "commands",
+    "compiler",
+    "frontend",
+    "inspection",
+    "ir",
+    "nn",
+    "runtime",
+)
 _LAZY = {name: f".{name}" for name in (*_FOLDERS, "options")}
 _LAZY["cuda"] = ".frontend.modes.gpus"
 
 
 def devices() -> list[str]:
-    """The devices on which Tensors can be computed: "cpu", and each GPU that PyCUDA finds, "cuda:0"."""
+    """The devices on which Tensors can be computed: "cpu", and each GPU that PyCUDA finds,
+    "cuda:0"."""
     return _available()
 
 

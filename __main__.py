@@ -1,4 +1,5 @@
-"""The command line, `python -m weft`. In: its arguments. Out: what was asked for as text, and an exit status."""
+"""The command line, `python -m weft`. In: its arguments. Out: what was asked for as text, and an
+exit status."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ def _unknown(arguments: Sequence[str], args: argparse.Namespace) -> str:
     """What to say of arguments that no command has: they may be meant for the script."""
     said, script = f"unrecognized arguments: {' '.join(arguments)}", getattr(args, "script", None)
     if args.command == "show" and not arguments[0].startswith("--"):
-        return f"{said}\nan expression that begins with - must stand in brackets: python -m weft show \"({arguments[0]})\" ..."
+        return f'{said}\nan expression that begins with - must stand in brackets: python -m weft show "({arguments[0]})" ...'
     if script is None:
         return said
     return f"{said}\narguments for the script go after --: python -m weft {args.command} {script} -- {' '.join(arguments)}"
@@ -89,7 +90,9 @@ def _unknown(arguments: Sequence[str], args: argparse.Namespace) -> str:
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     about = "Weft, a code-generating compiler for fused tensor kernels."
-    parser = argparse.ArgumentParser("python -m weft", description=about, epilog=EXAMPLES, formatter_class=raw)
+    parser = argparse.ArgumentParser(
+        "python -m weft", description=about, epilog=EXAMPLES, formatter_class=raw
+    )
     parser.add_argument("--version", action="version", version=f"weft {__version__}")
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
     for command in COMMANDS.values():

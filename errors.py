@@ -30,7 +30,8 @@ class ArgumentError(WeftError, ValueError):
 
 
 class CallError(WeftError, TypeError):
-    """A call in a form that does not exist: arguments with other names, a function of NumPy's without a counterpart."""
+    """A call in a form that does not exist: arguments with other names, a function of NumPy's
+    without a counterpart."""
 
 
 class DTypeError(WeftError, TypeError):
@@ -50,12 +51,14 @@ class OverflowError(WeftError, builtins.OverflowError):
 
 
 class FloatingPointError(WeftError, builtins.FloatingPointError):
-    """An operation that gave a NaN or an infinity though its operands were finite, found inside of `wf.debug_nans()`.
+    """An operation that gave a NaN or an infinity though its operands were finite, found inside of
+    `wf.debug_nans()`.
 
-    Attributes: `op`, the operation; `file` and `line` of the user's code, None where they are unknown; `gradient`, whether it is
-    part of the gradient of that line; `shape` and `dtype` of the result; `index`, where in it, None in a part of a sum that was
-    computed in parts; `value`, what stands there; `operands`, what it was computed of, empty for sums; `kernel`, its name. All
-    but `kernel` are None where memory does not suffice to look for the operation.
+    Attributes: `op`, the operation; `file` and `line` of the user's code, None where they are
+    unknown; `gradient`, whether it is part of the gradient of that line; `shape` and `dtype` of the
+    result; `index`, where in it, None in a part of a sum that was computed in parts; `value`, what
+    stands there; `operands`, what it was computed of, empty for sums; `kernel`, its name. All but
+    `kernel` are None where memory does not suffice to look for the operation.
     """
 
     def __init__(self, message: str, **fields: object) -> None:
@@ -88,20 +91,27 @@ class StaleError(GradientError):
 
 
 class StateError(WeftError, builtins.KeyError, RuntimeError):
-    """A state_dict that does not fit a Module: names that are missing or unexpected. A RuntimeError too, as in PyTorch."""
+    """A state_dict that does not fit a Module: names that are missing or unexpected. A RuntimeError
+    too, as in PyTorch."""
 
     __str__ = Exception.__str__  # KeyError shows the repr of its text
 
 
 class AttributeError(WeftError, builtins.AttributeError):
-    """A Tensor, a Module or Weft itself that has nothing of that name; its text ends with the nearest of the names `there`."""
+    """A Tensor, a Module or Weft itself that has nothing of that name; its text ends with the
+    nearest of the names `there`."""
 
-    def __init__(self, message: str, name: str = "", there: Callable[[], Iterable[str]] = tuple) -> None:
-        # With a name, but no object, Python 3.13 adds no suggestion of its own. No frames are hidden: hasattr must cost little.
+    def __init__(
+        self, message: str, name: str = "", there: Callable[[], Iterable[str]] = tuple
+    ) -> None:
+        # With a name, but no object, Python 3.13 adds no suggestion of its own. No frames are
+        # hidden: hasattr must cost little.
         builtins.AttributeError.__init__(self, message, name=name)
         self._there = there
 
-    def __str__(self) -> str:  # looked for when it is shown: hasattr(x, name) makes such an error, too
+    def __str__(
+        self,
+    ) -> str:  # looked for when it is shown: hasattr(x, name) makes such an error, too
         near = nearest(self.name or "", self._there())
         return str(self.args[0]) if near is None else f"{self.args[0]}; did you mean {near!r}?"
 
@@ -110,7 +120,8 @@ class AttributeError(WeftError, builtins.AttributeError):
 
 
 class JitError(WeftError, RuntimeError):
-    """A function that cannot be traced: it reads a value that differs from call to call, or keeps one for later."""
+    """A function that cannot be traced: it reads a value that differs from call to call, or keeps
+    one for later."""
 
 
 class FusionError(WeftError, AssertionError):
@@ -122,7 +133,8 @@ class OptionError(WeftError, ValueError):
 
 
 class CompileError(WeftError, RuntimeError):
-    """Machine code could not be made or loaded: a fault of Weft or of its installation, never of the expression."""
+    """Machine code could not be made or loaded: a fault of Weft or of its installation, never of
+    the expression."""
 
 
 class GrowthWarning(RuntimeWarning):
@@ -134,7 +146,8 @@ class CacheWarning(RuntimeWarning):
 
 
 class AliasWarning(RuntimeWarning):
-    """An assignment to a part of a Tensor, which leaves the Tensor as it is, unlike a view of NumPy's."""
+    """An assignment to a part of a Tensor, which leaves the Tensor as it is, unlike a view of
+    NumPy's."""
 
 
 class GradientWarning(RuntimeWarning):

@@ -1,7 +1,9 @@
-"""Every lock of the package. In: its rank. Out: a re-entrant lock; a forked child finds it free, and what it guards whole.
+"""Every lock of the package. In: its rank. Out: a re-entrant lock; a forked child finds it free,
+and what it guards whole.
 
-Locks are taken in the order of RANKS: a thread that holds one asks only for those after it. So does fork(), for all of them. It
-waits for the program that another thread runs, and then no thread is halfway through anything that the child goes on with.
+Locks are taken in the order of RANKS: a thread that holds one asks only for those after it. So does
+fork(), for all of them. It waits for the program that another thread runs, and then no thread is
+halfway through anything that the child goes on with.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ RANKS = (
     "code",  # what is known of machine code
     "disk",  # the cache
     "compiler",  # llvmlite is used by one thread at a time
-    "tensors",  # the fields of every Tensor: held for a few assignments, never while anything is computed
+    # the fields of every Tensor: held for a few assignments, never while anything is computed
+    "tensors",
     "staging",  # memory through which a GPU is copied to
     "timing",  # durations of runs
     "memory",  # how much of it there is
@@ -32,7 +35,9 @@ RANKS = (
 
 _made: dict[str, weakref.WeakSet[Any]] = {rank: weakref.WeakSet() for rank in RANKS}
 _held: list[Any] = []  # by the thread that forks
-_waiting: list[deferred] = []  # signals, meanwhile: what Python raises around fork() is lost, and fork() goes on
+_waiting: list[
+    deferred
+] = []  # signals, meanwhile: what Python raises around fork() is lost, and fork() goes on
 
 
 def new(rank: str) -> Any:
@@ -67,4 +72,6 @@ def _give_all_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take_all, after_in_parent=_give_all, after_in_child=_give_all_in_child)
+    os.register_at_fork(
+        before=_take_all, after_in_parent=_give_all, after_in_child=_give_all_in_child
+    )

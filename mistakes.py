@@ -1,4 +1,5 @@
-"""Help with mistakes. In: an unknown name, an error. Out: the nearest name; a traceback that ends at the user's line."""
+"""Help with mistakes. In: an unknown name, an error. Out: the nearest name; a traceback that ends
+at the user's line."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def hide_frames(caught: BaseException | None = None) -> None:
-    """Lets pytest and IPython leave out this package's frames that run now, or that an error has left: user code comes last.
+    """Lets pytest and IPython leave out this package's frames that run now, or that an error has
+    left: user code comes last.
 
-    Both honour a local of this name. A frame gets it only here, so a call that succeeds pays nothing.
+    Both honour a local of this name. A frame gets it only here, so a call that succeeds pays
+    nothing.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

@@ -1,8 +1,10 @@
-"""Modes that hold in a `with` block, for its thread. In: a value. Out: a block that ends whatever happens.
+"""Modes that hold in a `with` block, for its thread. In: a value. Out: a block that ends whatever
+happens.
 
-Python handles signals as a function of its own begins, so an `__exit__` that is one may be interrupted before its first
-statement, and the mode would stay. A block of a Mode holds a lock instead, and `with` ends it by the release of that lock, which
-is C. The next reader of the mode does what follows from its end.
+Python handles signals as a function of its own begins, so an `__exit__` that is one may be
+interrupted before its first statement, and the mode would stay. A block of a Mode holds a lock
+instead, and `with` ends it by the release of that lock, which is C. The next reader of the mode
+does what follows from its end.
 """
 
 from __future__ import annotations
@@ -18,12 +20,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-Block = tuple[LockType, Any, Any, Any]  # the lock, held until it ends; its value; the Block around it, or None; the Mode
+Block = tuple[
+    LockType, Any, Any, Any
+]  # the lock, held until it ends; its value; the Block around it, or None; the Mode
 Known = dict[LockType, Block]
 
 
 class _Thread:
-    """The blocks of one kind that a thread is in. `ahead`: locks of those that are about to begin."""
+    """The blocks of one kind that a thread is in. `ahead`: locks of those that are about to
+    begin."""
 
     __slots__ = ("ahead", "anywhere", "innermost")
 
@@ -51,7 +56,8 @@ class _Thread:
 
 
 class Blocks(threading.local, Generic[T]):
-    """The blocks of one kind. `anywhere`: those of all threads, a few of them ended; empty nearly always, and fast to ask."""
+    """The blocks of one kind. `anywhere`: those of all threads, a few of them ended; empty nearly
+    always, and fast to ask."""
 
     def __init__(self, anywhere: Known) -> None:
         self.anywhere, self.here = anywhere, _Thread(anywhere)
@@ -69,7 +75,8 @@ class Blocks(threading.local, Generic[T]):
 
 
 class _Exit:
-    """The `__exit__` of Modes. `with` looks it up in the class before the block begins, and gets the release of a new lock."""
+    """The `__exit__` of Modes. `with` looks it up in the class before the block begins, and gets
+    the release of a new lock."""
 
     def __get__(self, mode: Mode | None, kind: type[Mode]) -> Callable[..., None]:
         if mode is None:
@@ -89,7 +96,8 @@ def _leave(mode: Mode, *_: object) -> None:
 
 
 class Mode:
-    """Base of modes: `with` blocks, in which `blocks` has the value, and decorators. One object may be entered again."""
+    """Base of modes: `with` blocks, in which `blocks` has the value, and decorators. One object may
+    be entered again."""
 
     blocks: ClassVar[Blocks[Any]]
     value: Any
@@ -101,7 +109,12 @@ class Mode:
             lock, self.__dict__["__exit__"] = allocate_lock(), MethodType(_leave, self)
         lock.acquire()
         outer = here.innermost and here.current()
-        here.anywhere[lock] = here.innermost = lock, self.value, outer, self  # at once: nothing is called
+        here.anywhere[lock] = here.innermost = (
+            lock,
+            self.value,
+            outer,
+            self,
+        )  # at once: nothing is called
         return self
 
     __exit__ = _Exit()

@@ -38,10 +38,14 @@ class Options:
     cache_dir: Path | None = Path("~/.cache/weft")  # None: nothing is kept on disk
     cache_limit: int = 1 << 30  # bytes kept on disk, about
     dump: Path | None = None  # folder for every artefact of every program
-    debug: int = 0  # what to print of every program that is built: 1 kernels and times, 2 explained, 3 loops, 4 code
+    # what to print of every program that is built: 1 kernels and times, 2 explained, 3 loops, 4
+    # code
+    debug: int = 0
     target: str = "host"  # one of TARGETS; "host" is the CPU that runs this
     interpret: bool = False  # run the reference interpreter in place of machine code
-    serial_threshold: int | None = None  # elements below which a kernel stays on one thread; None: the compiler's own figure
+    serial_threshold: int | None = (
+        None  # elements below which a kernel stays on one thread; None: the compiler's own figure
+    )
     min_chunks: int = 1  # at least so many chunks per kernel, where its shape allows
     data_dir: Path | None = None  # where examples look for data sets
     verify: bool = False  # check every artefact after every pass
@@ -62,15 +66,23 @@ def _debug(text: str) -> int:
     if text.lower() in ON + OFF:
         return int(text.lower() in ON)
     if text not in DEBUG_LEVELS:
-        raise ValueError(f"a level from 1 to {DEBUG_LEVELS[-1]}, or one of {', '.join(ON[1:] + OFF)}")
+        raise ValueError(
+            f"a level from 1 to {DEBUG_LEVELS[-1]}, or one of {', '.join(ON[1:] + OFF)}"
+        )
     return int(text)
 
 
 def _count(low: int, high: int | None = None) -> Callable[[str], int]:
-    allowed = f"an integer from {low} to {high}" if high is not None else f"an integer, {low} or more"
+    allowed = (
+        f"an integer from {low} to {high}" if high is not None else f"an integer, {low} or more"
+    )
 
     def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < low or (high is not None and int(text) > high):
+        if (
+            not re.fullmatch(r"[0-9]{1,18}", text)
+            or int(text) < low
+            or (high is not None and int(text) > high)
+        ):
             raise ValueError(allowed)
         return int(text)
 
@@ -146,12 +158,18 @@ def _read_environment() -> Options:
     return Options(**values)
 
 
-LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # Open MPI, MPICH and Intel MPI, MVAPICH
+LAUNCHERS = (
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+)  # Open MPI, MPICH and Intel MPI, MVAPICH
 
 
 def launched_processes() -> int:
     """How many processes an MPI launcher has started, this one among them; 1 without a launcher."""
-    return max(int(text) if (text := os.environ.get(name, "")).isdecimal() else 1 for name in LAUNCHERS)
+    return max(
+        int(text) if (text := os.environ.get(name, "")).isdecimal() else 1 for name in LAUNCHERS
+    )
 
 
 def cuda_folders() -> list[str]:
@@ -179,7 +197,9 @@ def update(**values: Any) -> None:
     if unknown:
         raise OptionError(f"unknown option {sorted(unknown)[0]!r}: there are {', '.join(PARSERS)}")
     if not 1 <= values.get("num_threads", 1) <= MAX_THREADS:
-        raise OptionError(f"num_threads={values['num_threads']!r}: allowed is an integer from 1 to {MAX_THREADS}")
+        raise OptionError(
+            f"num_threads={values['num_threads']!r}: allowed is an integer from 1 to {MAX_THREADS}"
+        )
     _Holder.options = replace(current(), **values)
 
 

@@ -25,13 +25,26 @@ from typing import Any, TypeVar
 
 R = TypeVar("R")
 
-NAMES = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGBREAK")
-_numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]  # those that programs have handlers for
+NAMES = (
+    "SIGINT",
+    "SIGTERM",
+    "SIGALRM",
+    "SIGHUP",
+    "SIGUSR1",
+    "SIGUSR2",
+    "SIGVTALRM",
+    "SIGPROF",
+    "SIGBREAK",
+)
+_numbers = [
+    getattr(signal, name) for name in NAMES if hasattr(signal, name)
+]  # those that programs have handlers for
 
 
 def within(enter: Callable[[], object], leave: Callable[[], object], body: Callable[[], R]) -> R:
-    """What body() gives between enter() and leave(). leave() comes whatever is raised, and wherever, the first time; where Ctrl-C
-    comes as a `with` block ends, its __exit__ may not. It may come twice, or without enter().
+    """What body() gives between enter() and leave(). leave() comes whatever is raised, and
+    wherever, the first time; where Ctrl-C comes as a `with` block ends, its __exit__ may not. It
+    may come twice, or without enter().
     """
     try:
         enter()
@@ -44,7 +57,8 @@ def within(enter: Callable[[], object], leave: Callable[[], object], body: Calla
 
 
 class Actions:
-    """What is done after something, each once: one that is interrupted has done nothing, for its last statement does it all."""
+    """What is done after something, each once: one that is interrupted has done nothing, for its
+    last statement does it all."""
 
     __slots__ = ("_done", "_every")
 
@@ -93,7 +107,8 @@ class deferred:
         self._came.clear()
 
     def pass_on(self) -> None:
-        """In the place of __exit__, where what is raised is lost: Python handles what came when it looks for signals next.
+        """In the place of __exit__, where what is raised is lost: Python handles what came when it
+        looks for signals next.
 
         It does so after calls but not in a list display, so none is used here.
         """

@@ -13,7 +13,9 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 CGROUP = "/sys/fs/cgroup/memory."
-_THREAD = 256 << 20  # a stack of 8 MB, twice 64 MB of which the aligned half stays, and as much for later threads
+_THREAD = (
+    256 << 20
+)  # a stack of 8 MB, twice 64 MB of which the aligned half stays, and as much for later threads
 
 
 def total() -> int:
@@ -40,15 +42,19 @@ def left() -> int | None:
 
 
 def require(size: int, what: str) -> None:
-    """Refuses what would end the process, as LLVM does, where `ulimit -v` leaves less than these bytes. Raises MemoryError."""
+    """Refuses what would end the process, as LLVM does, where `ulimit -v` leaves less than these
+    bytes. Raises MemoryError."""
     if not _has_room(size):
         room = _address_space()
         rest = "there is not as much" if room is None else f"{bytes_text(max(0, room))} are left"
-        raise errors.MemoryError(f"{what} needs {bytes_text(size)} of address space, {rest}: `ulimit -v` allows no more")
+        raise errors.MemoryError(
+            f"{what} needs {bytes_text(size)} of address space, {rest}: `ulimit -v` allows no more"
+        )
 
 
 def has_room_for_thread() -> bool:
-    """Whether `ulimit -v` leaves what a thread reserves at its start: its stack, and the C library its memory."""
+    """Whether `ulimit -v` leaves what a thread reserves at its start: its stack, and the C library
+    its memory."""
     return _has_room(_THREAD)
 
 

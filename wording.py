@@ -1,4 +1,5 @@
-"""Numbers as people read them. In: a count, a quantity, seconds, bytes. Out: `2 kernels`, `1.5 M`, `3.2 ms`, `48 KiB`."""
+"""Numbers as people read them. In: a count, a quantity, seconds, bytes. Out: `2 kernels`, `1.5 M`,
+`3.2 ms`, `48 KiB`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""In: the folder of a built site. Out: what its pages would load from other hosts, or lack to search when opened from the folder.
+"""In: the folder of a built site. Out: what its pages would load from other hosts, or lack to
+search when opened from the folder.
 
 Fails if there is anything.
 """
@@ -31,12 +32,21 @@ class Page(HTMLParser):
 
 def fetched(site: Path) -> list[str]:
     """`page: address` for everything from elsewhere."""
-    pages = [f"{p}: {address}" for p in sorted(site.rglob("*.html")) for address in Page(p.read_text()).fetched]
-    return pages + [f"{p}: {address}" for p in sorted(site.rglob("*.css")) for address in IN_CSS.findall(p.read_text())]
+    pages = [
+        f"{p}: {address}"
+        for p in sorted(site.rglob("*.html"))
+        for address in Page(p.read_text()).fetched
+    ]
+    return pages + [
+        f"{p}: {address}"
+        for p in sorted(site.rglob("*.css"))
+        for address in IN_CSS.findall(p.read_text())
+    ]
 
 
 def lacking(site: Path) -> list[str]:
-    """What search needs where there is no server: the index as a script, and what stands in for a worker."""
+    """What search needs where there is no server: the index as a script, and what stands in for a
+    worker."""
     needed = (site / "search" / "search_index.js", site / "iframe-worker.js")
     return [f"{file} is not there" for file in needed if not file.is_file()]
 
@@ -44,7 +54,15 @@ def lacking(site: Path) -> list[str]:
 def main(folder: str) -> int:
     pages = len(list(Path(folder).rglob("*.html")))
     found = fetched(Path(folder))
-    print("\n".join([f"site: {pages} pages, {len(found)} things from other hosts", *found, *lacking(Path(folder))]))
+    print(
+        "\n".join(
+            [
+                f"site: {pages} pages, {len(found)} things from other hosts",
+                *found,
+                *lacking(Path(folder)),
+            ]
+        )
+    )
     return 1 if found or lacking(Path(folder)) or not pages else 0
 
 

@@ -1,4 +1,5 @@
-"""In: a JUnit report and a file of allowed skip reasons (one pattern a line). Out: skips by reason; fails on others."""
+"""In: a JUnit report and a file of allowed skip reasons (one pattern a line). Out: skips by reason;
+fails on others."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ def reasons(report: Path) -> Counter[str]:
 
 
 def reason(skip: ElementTree.Element) -> str:
-    """Of a test: the message. Of a whole file: the last part of the text, the tuple (file, line, reason)."""
+    """Of a test: the message. Of a whole file: the last part of the text, the tuple (file, line,
+    reason)."""
     message = skip.get("message", "")
     return ast.literal_eval(skip.text or "")[2] if message == "collection skipped" else message
 

@@ -1,7 +1,9 @@
-"""The Python Array API standard 2024.12 as a namespace: `import weft.array_api as xp`. In: Tensors. Out: lazy Tensors.
+"""The Python Array API standard 2024.12 as a namespace: `import weft.array_api as xp`. In: Tensors.
+Out: lazy Tensors.
 
-The standard's names and signatures, without the extensions linalg and fft and without complex dtypes; `isin` and
-`broadcast_shapes` of 2025.12; float16 and bfloat16. What each function does is in frontend/ops.
+The standard's names and signatures, without the extensions linalg and fft and without complex
+dtypes; `isin` and `broadcast_shapes` of 2025.12; float16 and bfloat16. What each function does is
+in frontend/ops.
 """
 
 from __future__ import annotations
@@ -14,9 +16,20 @@ from ..ir.graph import dtype as _dt
 from . import info as _info
 from .functions import *  # noqa: F403
 
-astype, can_cast, isdtype, result_type = _dtypes.astype, _dtypes.can_cast, _dtypes.isdtype, _dtypes.result_type
+astype, can_cast, isdtype, result_type = (
+    _dtypes.astype,
+    _dtypes.can_cast,
+    _dtypes.isdtype,
+    _dtypes.result_type,
+)
 finfo, iinfo = _dtypes.finfo, _dtypes.iinfo
-bool, bfloat16, float16, float32, float64 = _dt.bool_, _dt.bfloat16, _dt.float16, _dt.float32, _dt.float64
+bool, bfloat16, float16, float32, float64 = (
+    _dt.bool_,
+    _dt.bfloat16,
+    _dt.float16,
+    _dt.float32,
+    _dt.float64,
+)
 int8, int16, int32, int64 = _dt.int8, _dt.int16, _dt.int32, _dt.int64
 uint8, uint16, uint32, uint64 = _dt.uint8, _dt.uint16, _dt.uint32, _dt.uint64
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None

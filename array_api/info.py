@@ -1,4 +1,5 @@
-"""Capabilities of this implementation of the standard. In: the standard's questions. Out: dicts and lists."""
+"""Capabilities of this implementation of the standard. In: the standard's questions. Out: dicts and
+lists."""
 
 from __future__ import annotations
 
@@ -16,8 +17,13 @@ class Info:
     """The inspection part of the standard."""
 
     def capabilities(self) -> dict[str, bool | int]:
-        """Which optional features there are; boolean masks and shapes that depend on values are computed when asked for."""
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMENSIONS}
+        """Which optional features there are; boolean masks and shapes that depend on values are
+        computed when asked for."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": MAX_DIMENSIONS,
+        }
 
     def default_device(self) -> str:
         """Where arrays are made unless a device is given."""
@@ -33,9 +39,12 @@ class Info:
         return {"real floating": default_float(), "integral": default_int, "indexing": default_int}
 
     def dtypes(self, *, device: DeviceLike = None, kind: Kind | None = None) -> dict[str, DType]:
-        """The standard's dtypes of a kind (all if None) by name; float16 and bfloat16 exist beside them."""
+        """The standard's dtypes of a kind (all if None) by name; float16 and bfloat16 exist beside
+        them."""
         check_device(device)
-        return {name: d for name, d in standard_dtypes().items() if kind is None or isdtype(d, kind)}
+        return {
+            name: d for name, d in standard_dtypes().items() if kind is None or isdtype(d, kind)
+        }
 
 
 def __array_namespace_info__() -> Info:

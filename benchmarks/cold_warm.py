@@ -1,8 +1,10 @@
-"""What computations cost in a process that must compile them, and in a later one. In: a script, its computations. Out: a report.
+"""What computations cost in a process that must compile them, and in a later one. In: a script, its
+computations. Out: a report.
 
-The script runs itself twice: the first process starts with an empty cache folder (cold), the second with what the first left
-there (warm). Each prints the median and the 90th percentile of milliseconds a computation, by the clock and by the processor
-time of the thread; the latter tells what a busy machine hides.
+The script runs itself twice: the first process starts with an empty cache folder (cold), the second
+with what the first left there (warm). Each prints the median and the 90th percentile of
+milliseconds a computation, by the clock and by the processor time of the thread; the latter tells
+what a busy machine hides.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def main(script: str, doc: str, what: str, default: int, here: Callable[[int], N
     """The script's command line: how many computations; `here` measures so many in this process."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument(what, nargs="?", type=int, default=default)
-    parser.add_argument("--here", action="store_true", help="measure in this process, with the cache as it is")
+    parser.add_argument(
+        "--here", action="store_true", help="measure in this process, with the cache as it is"
+    )
     given = parser.parse_args()
     count = getattr(given, what)
     if given.here:

@@ -1,9 +1,11 @@
-"""How long a first product takes: products of distinct shapes and forms, one kernel each. Out: milliseconds, cold and warm.
+"""How long a first product takes: products of distinct shapes and forms, one kernel each. Out:
+milliseconds, cold and warm.
 
     python benchmarks/compile_products.py [products]        default 60
 
-Milliseconds a product are from the operands to the result, in two processes as cold_warm.py describes: the first builds the
-program and compiles its kernel. What is measured once a process is left out by a first product.
+Milliseconds a product are from the operands to the result, in two processes as cold_warm.py
+describes: the first builds the program and compiles its kernel. What is measured once a process is
+left out by a first product.
 """
 
 from __future__ import annotations
@@ -19,11 +21,16 @@ from weft import options
 def operands(seed: int) -> tuple[wf.Tensor, wf.Tensor, str]:
     """Two matrices, skinny or not, and the form of their product."""
     choose = random.Random(seed)
-    sizes = [choose.choice((choose.randint(2, 12), choose.randint(13, 96), choose.randint(97, 300))) for _ in range(3)]
+    sizes = [
+        choose.choice((choose.randint(2, 12), choose.randint(13, 96), choose.randint(97, 300)))
+        for _ in range(3)
+    ]
     (m, n, k), form = sizes, choose.choice(("nn", "nt", "tn", "tt"))
     left = (m, k) if form[0] == "n" else (k, m)
     right = (k, n) if form[1] == "n" else (n, k)
-    a, b = (np.random.default_rng(seed).standard_normal(s).astype(np.float32) for s in (left, right))
+    a, b = (
+        np.random.default_rng(seed).standard_normal(s).astype(np.float32) for s in (left, right)
+    )
     return wf.tensor(a), wf.tensor(b), form
 
 

@@ -1,14 +1,17 @@
-"""Weft on a GPU beside torch, torch.compile, jax and cupy. In: what is installed. Out: a table, and results.json.
+"""Weft on a GPU beside torch, torch.compile, jax and cupy. In: what is installed. Out: a table, and
+results.json.
 
     python benchmarks/gpu.py                                    # everything, within 8 minutes
-    python benchmarks/gpu.py --wheels wheels --out results      # what is missing is installed from a folder first
-    python benchmarks/gpu.py --only products --peers torch
-    python benchmarks/gpu.py --device cpu --small --peers ""    # does the script itself work
+    python benchmarks/gpu.py --wheels wheels --out results      # what is missing is installed from
+    a folder first python benchmarks/gpu.py --only products --peers torch python benchmarks/gpu.py
+    --device cpu --small --peers ""    # does the script itself work
 
-Every result is compared with NumPy's in float64 before it is timed, training by the losses of its first steps. A time is the
-median of --rounds, in which the systems take turns; one is some calls between two events of the device, so a call that is shorter
-there than in Python takes Python's time. Memory-bound kernels are compared with a copy, products and attention with torch's
-(cuBLAS and its fused attention), training steps with torch.compile's. What fails or comes too late is said in its place.
+Every result is compared with NumPy's in float64 before it is timed, training by the losses of its
+first steps. A time is the median of --rounds, in which the systems take turns; one is some calls
+between two events of the device, so a call that is shorter there than in Python takes Python's
+time. Memory-bound kernels are compared with a copy, products and attention with torch's (cuBLAS and
+its fused attention), training steps with torch.compile's. What fails or comes too late is said in
+its place.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ GROUPS = ("memory", "products", "attention", "training")
 PEERS = ("torch", "torch.compile", "jax", "cupy")
 SLICE = 0.01  # seconds of one measurement, at least
 MOST_CALLS = 1000
-SLOW_START = 60.0  # seconds that torch.compile may take for a network: it is not begun with less left
+SLOW_START = (
+    60.0  # seconds that torch.compile may take for a network: it is not begun with less left
+)
 LATE = "no time left"
 Row = dict[str, Any]
 
@@ -42,9 +47,24 @@ Row = dict[str, Any]
 
 def install(wheels: Path, into: str) -> None:
     """Unpacks the wheels of a folder whose packages are not there, and makes them importable."""
-    missing = [str(path) for path in sorted(wheels.glob("*.whl")) if not _is_installed(path.name.split("-")[0])]
+    missing = [
+        str(path)
+        for path in sorted(wheels.glob("*.whl"))
+        if not _is_installed(path.name.split("-")[0])
+    ]
     if missing:
-        command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", into, *missing]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-index",
+            "--no-deps",
+            "--target",
+            into,
+            *missing,
+        ]
         subprocess.run(command, check=True)
         sys.path.append(into)
 
@@ -65,12 +85,20 @@ def make_importable(into: str) -> None:
 
 
 def machine(device: str) -> dict[str, str]:
-    packages = {name: metadata.version(name) for name in ("torch", "jax", "numpy", "pycuda", "llvmlite") if _is_installed(name)}
+    packages = {
+        name: metadata.version(name)
+        for name in ("torch", "jax", "numpy", "pycuda", "llvmlite")
+        if _is_installed(name)
+    }
     found = {"device": device, "python": sys.version.split()[0], **packages}
     if device == "cuda":
         driver = import_module("weft.runtime.cuda.devices").driver(0)
         compiler = import_module("weft.codegen.cuda.toolchain.build").compiler()
-        found |= {"device": driver.name, "arch": driver.arch, "multiprocessors": str(driver.multiprocessors)}
+        found |= {
+            "device": driver.name,
+            "arch": driver.arch,
+            "multiprocessors": str(driver.multiprocessors),
+        }
         found[compiler.name] = compiler.version
     return found
 
@@ -128,7 +156,15 @@ class Bench:
 
     def measure(self, case: Any) -> Row:
         """The case's row: a time for each system, or why there is none."""
-        row = {"group": case.group, "name": case.name, "cost": case.cost, "first": {}, "failed": {}, "seconds": {}, "spread": {}}
+        row = {
+            "group": case.group,
+            "name": case.name,
+            "cost": case.cost,
+            "first": {},
+            "failed": {},
+            "seconds": {},
+            "spread": {},
+        }
         self.rows.append(row)
         if self.left() < 0:
             row["failed"] = {"all": LATE}
@@ -139,7 +175,11 @@ class Bench:
                 continue
             start = time.perf_counter()
             try:
-                if self.left() < (SLOW_START if (case.group, system.name) == ("training", "torch.compile") else 0.0):
+                if self.left() < (
+                    SLOW_START
+                    if (case.group, system.name) == ("training", "torch.compile")
+                    else 0.0
+                ):
                     raise TimeoutError(LATE)
                 run = prepared.start(system)
                 row["first"][system.name] = time.perf_counter() - start
@@ -172,7 +212,8 @@ def shown(error: Exception) -> str:
 
 
 def rate(row: Row, copy: float) -> tuple[str, float | None]:
-    """What Weft's time comes to, and as what share of the goal's measure: of a copy, of torch, or as often as torch.compile."""
+    """What Weft's time comes to, and as what share of the goal's measure: of a copy, of torch, or
+    as often as torch.compile."""
     seconds = row["seconds"]
     mine, torch, compiled = (seconds.get(name) for name in ("weft", "torch", "torch.compile"))
     if mine is None:
@@ -184,7 +225,12 @@ def rate(row: Row, copy: float) -> tuple[str, float | None]:
     return f"{row['cost'] / mine / 1e12:.1f} TFLOP/s", torch and torch / mine
 
 
-SHARES = {"memory": "of a copy", "products": "of torch", "attention": "of torch", "training": "torch.compile / Weft"}
+SHARES = {
+    "memory": "of a copy",
+    "products": "of torch",
+    "attention": "of torch",
+    "training": "torch.compile / Weft",
+}
 
 
 def goal(row: Row) -> float:
@@ -200,14 +246,22 @@ def table(rows: list[Row], copy: float, names: list[str]) -> str:
     """Markdown, a table a group: microseconds."""
     lines = []
     for group in dict.fromkeys(row["group"] for row in rows):
-        lines += ["", f"| {group}, us | {' | '.join(names)} | | {SHARES[group]} |", f"|---|{'--:|' * (len(names) + 2)}"]
+        lines += [
+            "",
+            f"| {group}, us | {' | '.join(names)} | | {SHARES[group]} |",
+            f"|---|{'--:|' * (len(names) + 2)}",
+        ]
         lines += [line(row, copy, names) for row in rows if row["group"] == group]
-    failures = [f"- {row['name']}: {who}: {why}" for row in rows for who, why in row["failed"].items()]
+    failures = [
+        f"- {row['name']}: {who}: {why}" for row in rows for who, why in row["failed"].items()
+    ]
     return "\n".join(lines + (["", "Not there:", "", *failures] if failures else [])) + "\n"
 
 
 def line(row: Row, copy: float, names: list[str]) -> str:
-    cells = [f"{1e6 * row['seconds'][name]:.1f}" if name in row["seconds"] else "-" for name in names]
+    cells = [
+        f"{1e6 * row['seconds'][name]:.1f}" if name in row["seconds"] else "-" for name in names
+    ]
     amount, share = rate(row, copy)
     reached = "" if share is None else f"{share:.0%}{'' if share >= goal(row) else ', short'}"
     return f"| {row['name']} | {' | '.join(cells)} | {amount} | {reached} |"
@@ -219,7 +273,9 @@ def summary(rows: list[Row], copy: float) -> list[str]:
     for group in dict.fromkeys(row["group"] for row in rows):
         shares = [(rate(row, copy)[1], goal(row)) for row in rows if row["group"] == group]
         known = [(share, least) for share, least in shares if share is not None]
-        lines.append(f"{group}: {sum(share >= least for share, least in known)} of {len(known)} reach their goal")
+        lines.append(
+            f"{group}: {sum(share >= least for share, least in known)} of {len(known)} reach their goal"
+        )
     return lines
 
 
@@ -228,13 +284,30 @@ def summary(rows: list[Row], copy: float) -> list[str]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--wheels", type=Path, help="a folder of wheels: those of packages that are not there are installed")
-    parser.add_argument("--out", type=Path, help="a folder for results.json and table.md (default: none is written)")
+    parser.add_argument(
+        "--wheels",
+        type=Path,
+        help="a folder of wheels: those of packages that are not there are installed",
+    )
+    parser.add_argument(
+        "--out", type=Path, help="a folder for results.json and table.md (default: none is written)"
+    )
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--only", choices=GROUPS, action="append", help="one group; may be given several times")
-    parser.add_argument("--peers", type=lambda text: [p for p in text.split(",") if p], default=list(PEERS), help=",".join(PEERS))
-    parser.add_argument("--rounds", type=int, default=7, help="of which the median counts (default: 7)")
-    parser.add_argument("--minutes", type=float, default=7.0, help="after which nothing more is begun (default: 7)")
+    parser.add_argument(
+        "--only", choices=GROUPS, action="append", help="one group; may be given several times"
+    )
+    parser.add_argument(
+        "--peers",
+        type=lambda text: [p for p in text.split(",") if p],
+        default=list(PEERS),
+        help=",".join(PEERS),
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="of which the median counts (default: 7)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=7.0, help="after which nothing more is begun (default: 7)"
+    )
     parser.add_argument("--small", action="store_true", help="tiny shapes, to try the script")
     found = parser.parse_args()
     if unknown := set(found.peers) - set(PEERS):
@@ -265,15 +338,28 @@ def run(args: argparse.Namespace, deadline: float) -> bool:
         raise SystemExit(f"there is nothing to measure on: {error}") from None
     bench = Bench(args.device, args.peers, args.rounds, deadline)
     names = [system.name for system in bench.systems]
-    print(", ".join(f"{name} {value}" for name, value in found.items()), f"copy {copy / 1e9:.0f} GB/s", sep="\n")
+    print(
+        ", ".join(f"{name} {value}" for name, value in found.items()),
+        f"copy {copy / 1e9:.0f} GB/s",
+        sep="\n",
+    )
     for name, why in bench.absent.items():
         print(f"without {name}: {why}")
     print(f"us: {', '.join(names)}")
     for group in args.only or GROUPS:
         for case in CASES[group](args.small) if group in CASES else trainings(args.small):
             row = bench.measure(case)
-            print(line(row, copy, names), *(f"    {who}: {why}" for who, why in row["failed"].items()), sep="\n", flush=True)
-            write(args.out, {"machine": found, "copy": copy, "absent": bench.absent, "rows": bench.rows}, names)
+            print(
+                line(row, copy, names),
+                *(f"    {who}: {why}" for who, why in row["failed"].items()),
+                sep="\n",
+                flush=True,
+            )
+            write(
+                args.out,
+                {"machine": found, "copy": copy, "absent": bench.absent, "rows": bench.rows},
+                names,
+            )
     print(*summary(bench.rows, copy), sep="\n")
     return all("weft" not in row["failed"] for row in bench.rows)
 

@@ -1,4 +1,5 @@
-"""The kernels of benchmarks/gpu.py. In: a random generator. Out: inputs, what is computed of them, what that costs."""
+"""The kernels of benchmarks/gpu.py. In: a random generator. Out: inputs, what is computed of them,
+what that costs."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ M = 1 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """`maths` of a namespace of operations and of the inputs; `cut`: which inputs have rows that alone decide the result's."""
+    """`maths` of a namespace of operations and of the inputs; `cut`: which inputs have rows that
+    alone decide the result's."""
 
     group: str
     name: str
@@ -50,16 +52,44 @@ def memory_cases(small: bool) -> list[Case]:
     square = (128, 256) if small else (8192, 8192)
     read, no_cupy = 4 * square[0] * square[1], ("cupy",)
     chains = [Case("memory", f"E1, {n} elements", e1, [(n,)] * 3, 16 * n, (0, 1, 2)) for n in sizes]
-    softmax = [Case("memory", f"softmax, {s}", lambda o, x: o.softmax(x), [s], 8 * prod(s), (0,), without=no_cupy) for s in rows]
+    softmax = [
+        Case(
+            "memory",
+            f"softmax, {s}",
+            lambda o, x: o.softmax(x),
+            [s],
+            8 * prod(s),
+            (0,),
+            without=no_cupy,
+        )
+        for s in rows
+    ]
     norms = [
-        Case("memory", f"layer norm, {s}", lambda o, *x: o.layer_norm(*x), [s, s[1:], s[1:]], 8 * prod(s), (0,), without=no_cupy)
+        Case(
+            "memory",
+            f"layer norm, {s}",
+            lambda o, *x: o.layer_norm(*x),
+            [s, s[1:], s[1:]],
+            8 * prod(s),
+            (0,),
+            without=no_cupy,
+        )
         for s in rows
     ]
     sums = [
-        Case("memory", f"sum {what}, {square}", lambda o, x, axis=axis: o.sum(x, axis), [square], read, cut)
+        Case(
+            "memory",
+            f"sum {what}, {square}",
+            lambda o, x, axis=axis: o.sum(x, axis),
+            [square],
+            read,
+            cut,
+        )
         for what, axis, cut in [("of all", None, ()), ("of rows", 1, (0,)), ("of columns", 0, ())]
     ]
-    moments = Case("memory", f"mean and variance of rows, {square}", lambda o, x: o.mean_var(x), [square], read)
+    moments = Case(
+        "memory", f"mean and variance of rows, {square}", lambda o, x: o.mean_var(x), [square], read
+    )
     return [*chains, *softmax, *norms, *sums, moments]
 
 
@@ -77,29 +107,67 @@ def product_cases(small: bool) -> list[Case]:
         for name, how in PRODUCTS.items():
             without = ("torch.compile", "cupy") if "dtype" in how else ("torch.compile",)
             maths = lambda o, a, b: o.matmul(a, b)  # noqa: E731
-            cases.append(Case("products", f"{name}, {n}", maths, [(n, n)] * 2, 2 * n**3, (0,), without=without, **how))
+            cases.append(
+                Case(
+                    "products",
+                    f"{name}, {n}",
+                    maths,
+                    [(n, n)] * 2,
+                    2 * n**3,
+                    (0,),
+                    without=without,
+                    **how,
+                )
+            )
     m, k, n = (16, 32, 64) if small else (4096, 1024, 4096)
     for name, how in PRODUCTS.items():
         shapes = [(m, k), (n, k), (n,)]
         title = f"{name}, gelu(linear), {m} x {k} x {n}"
         cases.append(
-            Case("products", title, lambda o, *x: o.linear_gelu(*x), shapes, 2 * m * n * k, (0,), without=("cupy",), **how)
+            Case(
+                "products",
+                title,
+                lambda o, *x: o.linear_gelu(*x),
+                shapes,
+                2 * m * n * k,
+                (0,),
+                without=("cupy",),
+                **how,
+            )
         )
     return cases
 
 
 def attention_cases(small: bool) -> list[Case]:
-    """Attention of (batch, heads, places, features) beside torch's own: operations, half of them where later keys are masked."""
-    sizes = [(1, 2, 32, 16)] if small else [(8, 16, 1024, 64), (4, 16, 4096, 64), (2, 16, 4096, 128)]
-    return [_attention_case(size, causal, how) for size in sizes for how in ("float32", "bfloat16") for causal in (False, True)]
+    """Attention of (batch, heads, places, features) beside torch's own: operations, half of them
+    where later keys are masked."""
+    sizes = (
+        [(1, 2, 32, 16)] if small else [(8, 16, 1024, 64), (4, 16, 4096, 64), (2, 16, 4096, 128)]
+    )
+    return [
+        _attention_case(size, causal, how)
+        for size in sizes
+        for how in ("float32", "bfloat16")
+        for causal in (False, True)
+    ]
 
 
 def _attention_case(size: tuple[int, ...], causal: bool, how: str) -> Case:
     batch, heads, places, features = size
     cost = 4 * batch * heads * places**2 * features / (2 if causal else 1)
     name = f"{how}, {size}{', causal' if causal else ''}"
-    settings = {"axes": 2, "without": ("torch.compile", "cupy")} | ({"tolerance": 2e-5} if how == "float32" else PRODUCTS[how])
-    return Case("attention", name, lambda o, *x: o.attention(*x, causal), [size] * 3, cost, (0, 1, 2), **settings)
+    settings = {"axes": 2, "without": ("torch.compile", "cupy")} | (
+        {"tolerance": 2e-5} if how == "float32" else PRODUCTS[how]
+    )
+    return Case(
+        "attention",
+        name,
+        lambda o, *x: o.attention(*x, causal),
+        [size] * 3,
+        cost,
+        (0, 1, 2),
+        **settings,
+    )
 
 
 CASES = {"memory": memory_cases, "products": product_cases, "attention": attention_cases}
@@ -154,7 +222,10 @@ class Prepared:
         self.scale = np.abs(self._reference(np.abs)).max()  # of the terms, which sums may cancel
 
     def _reference(self, of: Callable[[Array], Array]) -> Array:
-        given = [of((x[self.part] if i in self.case.cut else x).astype(np.float64)) for i, x in enumerate(self.inputs)]
+        given = [
+            of((x[self.part] if i in self.case.cut else x).astype(np.float64))
+            for i, x in enumerate(self.inputs)
+        ]
         return np.asarray(self.case.maths(NUMPY, *given))
 
     def start(self, system: System) -> Run:
@@ -165,5 +236,7 @@ class Prepared:
         f = system.compiled(lambda *xs: case.maths(system.ops, *xs))
         worst = float(np.abs(system.get(f(*given))[self.part] - self.expected).max() / self.scale)
         if not worst <= case.tolerance:
-            raise ArithmeticError(f"off by {worst:.1e} of the largest element, {case.tolerance:.0e} is allowed")
+            raise ArithmeticError(
+                f"off by {worst:.1e} of the largest element, {case.tolerance:.0e} is allowed"
+            )
         return lambda: f(*given)

@@ -1,7 +1,9 @@
-"""What benchmarks/gpu.py compares. In: NumPy arrays, functions of a namespace of operations. Out: their results, seconds a call.
+"""What benchmarks/gpu.py compares. In: NumPy arrays, functions of a namespace of operations. Out:
+their results, seconds a call.
 
-Each System runs the same functions: `ops` holds what they call. Times are between two events on the device where a system has
-events, else from one wait for the device to the next; a call that is shorter on the device than in Python takes Python's time.
+Each System runs the same functions: `ops` holds what they call. Times are between two events on the
+device where a system has events, else from one wait for the device to the next; a call that is
+shorter on the device than in Python takes Python's time.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ class Weft(System):
             layer_norm=lambda x, w, b: F.layer_norm(x, x.shape[-1], w, b),
             matmul=wf.matmul,
             linear_gelu=lambda x, w, b: F.gelu(F.linear(x, w, b)),
-            attention=lambda q, k, v, causal: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
+            attention=lambda q, k, v, causal: F.scaled_dot_product_attention(
+                q, k, v, is_causal=causal
+            ),
         )
 
     def put(self, x: Array, dtype: str = "") -> Any:
@@ -116,7 +120,9 @@ class Torch(System):
             layer_norm=lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b),
             matmul=torch.matmul,
             linear_gelu=lambda x, w, b: F.gelu(F.linear(x, w, b)),
-            attention=lambda q, k, v, causal: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
+            attention=lambda q, k, v, causal: F.scaled_dot_product_attention(
+                q, k, v, is_causal=causal
+            ),
         )
 
     def put(self, x: Array, dtype: str = "") -> Any:
@@ -166,7 +172,10 @@ class Jax(System):
             sum=lambda x, axis: x.sum(axis),
             mean_var=lambda x: jnp.stack([x.mean(-1), x.var(-1)]),
             softmax=jax.nn.softmax,
-            layer_norm=lambda x, w, b: (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * w + b,
+            layer_norm=lambda x, w, b: (
+                (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * w
+                + b
+            ),
             matmul=jnp.matmul,
             linear_gelu=lambda x, w, b: jax.nn.gelu(x @ w.T + b, approximate=False),
             attention=self._attention,
@@ -174,7 +183,9 @@ class Jax(System):
 
     def _attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
         heads_last = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
-        return self.jax.nn.dot_product_attention(*heads_last, is_causal=causal).transpose(0, 2, 1, 3)
+        return self.jax.nn.dot_product_attention(*heads_last, is_causal=causal).transpose(
+            0, 2, 1, 3
+        )
 
     def put(self, x: Array, dtype: str = "") -> Any:
         t = self.jax.device_put(x, self.device)
@@ -187,7 +198,9 @@ class Jax(System):
         return self.jax.jit(f)  # type: ignore[no-any-return]
 
     def precision(self, name: str) -> None:
-        self.jax.config.update("jax_default_matmul_precision", {"tf32": "tensorfloat32"}.get(name, name))
+        self.jax.config.update(
+            "jax_default_matmul_precision", {"tf32": "tensorfloat32"}.get(name, name)
+        )
 
     def seconds(self, run: Run, count: int) -> float:
         return clocked(run, count, self.jax.block_until_ready)

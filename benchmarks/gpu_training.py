@@ -1,6 +1,8 @@
-"""The training steps of benchmarks/gpu.py. In: a network and batches. Out: for each system a function that makes one step.
+"""The training steps of benchmarks/gpu.py. In: a network and batches. Out: for each system a
+function that makes one step.
 
-Weft and torch build the same network; jax has its functions, over parameters of the same names. All begin with the same weights.
+Weft and torch build the same network; jax has its functions, over parameters of the same names. All
+begin with the same weights.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ RATE = 1e-3
 
 @dataclass(frozen=True)
 class Training:
-    """`model` is given an nn, `jax` is the same; `batch` draws what a step takes; labels are classes of the last axis."""
+    """`model` is given an nn, `jax` is the same; `batch` draws what a step takes; labels are
+    classes of the last axis."""
 
     name: str
     model: Callable[[Any], Any]
@@ -70,7 +73,11 @@ def transformer(dim: int, heads: int, layers: int, context: int) -> Callable[[An
                 super().__init__()
                 self.norm1, self.norm2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
                 self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
-                self.inner, self.outer, self.gelu = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim), nn.GELU()
+                self.inner, self.outer, self.gelu = (
+                    nn.Linear(dim, 4 * dim),
+                    nn.Linear(4 * dim, dim),
+                    nn.GELU(),
+                )
 
             def forward(self, x: Any) -> Any:
                 y = self.norm1(x)
@@ -80,12 +87,17 @@ def transformer(dim: int, heads: int, layers: int, context: int) -> Callable[[An
         class Transformer(nn.Module):  # type: ignore[misc]
             def __init__(self) -> None:
                 super().__init__()
-                self.token, self.position = nn.Embedding(CHARACTERS, dim), nn.Embedding(context, dim)
+                self.token, self.position = (
+                    nn.Embedding(CHARACTERS, dim),
+                    nn.Embedding(context, dim),
+                )
                 self.blocks = nn.Sequential(*(Block() for _ in range(layers)))
                 self.norm, self.output = nn.LayerNorm(dim), nn.Linear(dim, CHARACTERS)
 
             def forward(self, x: Any) -> Any:
-                return self.output(self.norm(self.blocks(self.token(x) + self.position.weight[:context])))
+                return self.output(
+                    self.norm(self.blocks(self.token(x) + self.position.weight[:context]))
+                )
 
         return Transformer()
 
@@ -118,7 +130,9 @@ def jax_lenet(jnp: Any, jax: Any, p: Any, x: Any) -> Any:
 
 def jax_text_cnn(jnp: Any, jax: Any, p: Any, x: Any) -> Any:
     h = p["embedding.weight"][x].transpose(0, 2, 1)
-    return _linear(p, "output", sum(jax.nn.relu(_conv(jax, p, f"conv{k}", h)).max(2) for k in (3, 4, 5)))
+    return _linear(
+        p, "output", sum(jax.nn.relu(_conv(jax, p, f"conv{k}", h)).max(2) for k in (3, 4, 5))
+    )
 
 
 def jax_transformer(heads: int, layers: int) -> Model:
@@ -132,10 +146,14 @@ def jax_transformer(heads: int, layers: int) -> Model:
             at = f"blocks.{i}"
             y = norm(jax, p, f"{at}.norm1", h)
             packed = y @ p[f"{at}.attention.in_proj_weight"].T + p[f"{at}.attention.in_proj_bias"]
-            q, k, v = (part.reshape(*part.shape[:2], heads, -1) for part in jnp.split(packed, 3, -1))
+            q, k, v = (
+                part.reshape(*part.shape[:2], heads, -1) for part in jnp.split(packed, 3, -1)
+            )
             mixed = jax.nn.dot_product_attention(q, k, v).reshape(*h.shape)
             h = h + _linear(p, f"{at}.attention.out_proj", mixed)
-            inner = jax.nn.gelu(_linear(p, f"{at}.inner", norm(jax, p, f"{at}.norm2", h)), approximate=False)
+            inner = jax.nn.gelu(
+                _linear(p, f"{at}.inner", norm(jax, p, f"{at}.norm2", h)), approximate=False
+            )
             h = h + _linear(p, f"{at}.outer", inner)
         return _linear(p, "output", norm(jax, p, "norm", h))
 
@@ -146,7 +164,10 @@ def trainings(small: bool) -> list[Training]:
     def tokens(
         size: int, length: int, words: int, labels: int, every: bool
     ) -> Callable[[np.random.Generator], tuple[Array, Array]]:
-        return lambda rng: (rng.integers(0, words, (size, length)), rng.integers(0, labels, (size, length) if every else size))
+        return lambda rng: (
+            rng.integers(0, words, (size, length)),
+            rng.integers(0, labels, (size, length) if every else size),
+        )
 
     dim, heads, layers, context, size = (16, 2, 1, 8, 2) if small else (384, 6, 6, 256, 64)
     batches = (4,) if small else (64, 1024)
@@ -154,9 +175,20 @@ def trainings(small: bool) -> list[Training]:
     characters = tokens(size, context, CHARACTERS, CHARACTERS, True)
     return [
         *(Training(f"LeNet-5, batch {n}", lenet5, jax_lenet, images(n)) for n in batches),
-        *(Training(f"text CNN, batch {n}", text_cnn, jax_text_cnn, tokens(n, 52, WORDS, 2, False)) for n in batches),
-        Training(f"transformer, {layers} x {dim}, batch {size} x {context}", network, same, characters),
-        Training(f"transformer, bfloat16, {layers} x {dim}, batch {size} x {context}", network, same, characters, low=True),
+        *(
+            Training(f"text CNN, batch {n}", text_cnn, jax_text_cnn, tokens(n, 52, WORDS, 2, False))
+            for n in batches
+        ),
+        Training(
+            f"transformer, {layers} x {dim}, batch {size} x {context}", network, same, characters
+        ),
+        Training(
+            f"transformer, bfloat16, {layers} x {dim}, batch {size} x {context}",
+            network,
+            same,
+            characters,
+            low=True,
+        ),
     ]
 
 
@@ -192,7 +224,9 @@ def torch_step(system: Torch, t: Training, weights: dict[str, Array]) -> Step:
     def loss_of(x: Any, y: Any) -> Any:
         with torch.autocast(system.device, dtype=torch.bfloat16, enabled=t.low):
             scores = model(x)
-            return torch.nn.functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), y.reshape(-1))
+            return torch.nn.functional.cross_entropy(
+                scores.reshape(-1, scores.shape[-1]), y.reshape(-1)
+            )
 
     evaluate = system.compiled(loss_of)
 
@@ -258,7 +292,8 @@ TOLERANCE, LOW_TOLERANCE = 2e-3, 3e-2
 
 
 class Prepared:
-    """The first weights and the batches of a network, and the losses of the systems that have begun."""
+    """The first weights and the batches of a network, and the losses of the systems that have
+    begun."""
 
     def __init__(self, t: Training) -> None:
         self.t, rng = t, np.random.default_rng(0)
@@ -272,7 +307,9 @@ class Prepared:
         system.precision("float32")
         step = step_of(system, self.t, self.weights)
         batches = cycle([(system.put(x), system.put(y)) for x, y in self.batches])
-        found = self.losses[system.name] = [float(system.get(step(*next(batches)))) for _ in range(STEPS)]
+        found = self.losses[system.name] = [
+            float(system.get(step(*next(batches)))) for _ in range(STEPS)
+        ]
         name, expected = next(iter(self.losses.items()))
         if not np.allclose(found, expected, rtol=LOW_TOLERANCE if self.t.low else TOLERANCE):
             raise ArithmeticError(f"losses {found}, but those of {name} are {expected}")

@@ -1,10 +1,12 @@
-"""Twelve loops that carry state, as people write them: lazily, realised in each turn, with a jitted body, and in NumPy.
+"""Twelve loops that carry state, as people write them: lazily, realised in each turn, with a jitted
+body, and in NumPy.
 
     python benchmarks/lazy_loops.py [--turns 60] [--only kalman,life]
 
-A loop is a start and a step; most read a number in every turn, some read nothing before the end. Each column is a process of its
-own: "cold" is a loop with an empty cache folder, compiling included, "again" the same loop once more in that process. The last
-columns are the programs that the lazy loop has built, cold, and its time beside the slower of the realised and the jitted loop.
+A loop is a start and a step; most read a number in every turn, some read nothing before the end.
+Each column is a process of its own: "cold" is a loop with an empty cache folder, compiling
+included, "again" the same loop once more in that process. The last columns are the programs that
+the lazy loop has built, cold, and its time beside the slower of the realised and the jitted loop.
 Every result is compared with NumPy's.
 """
 
@@ -29,7 +31,8 @@ HOW = ("lazy", "realised", "jitted", "NumPy")
 
 @dataclass(frozen=True)
 class Loop:
-    """start(xp) gives the state; step(xp, *state) the next one and what is read; `reads` says when: "turn" or "end"."""
+    """start(xp) gives the state; step(xp, *state) the next one and what is read; `reads` says when:
+    "turn" or "end"."""
 
     start: Callable[[Any], State]
     step: Callable[..., tuple[State, Any]]
@@ -136,7 +139,12 @@ def _array(xp: Any, values: Any) -> Any:
 
 
 def _clusters(xp: Any) -> State:
-    return given(xp, 5000), given(xp, 3, seed=1), _array(xp, np.ones(3)), _array(xp, np.full(3, 0.3))
+    return (
+        given(xp, 5000),
+        given(xp, 3, seed=1),
+        _array(xp, np.ones(3)),
+        _array(xp, np.full(3, 0.3)),
+    )
 
 
 def _tracked(xp: Any) -> State:
@@ -156,15 +164,31 @@ def _recurrent(xp: Any) -> State:
 LOOPS: dict[str, Loop] = {
     "power": Loop(lambda xp: (given(xp, 200, 200), given(xp, 200, seed=1)), _power),
     "k-means": Loop(lambda xp: (given(xp, 20_000, 8), given(xp, 10, 8, seed=1)), _k_means),
-    "newton": Loop(lambda xp: (xp.abs(given(xp, 1000)) + 1.0, xp.abs(given(xp, 1000, seed=1))), _newton),
+    "newton": Loop(
+        lambda xp: (xp.abs(given(xp, 1000)) + 1.0, xp.abs(given(xp, 1000, seed=1))), _newton
+    ),
     "em": Loop(_clusters, _mixture),
     "kalman": Loop(_tracked, _kalman),
-    "bodies": Loop(lambda xp: (given(xp, 100, 3), given(xp, 100, 3, seed=1, scale=0.1), xp.abs(given(xp, 100))), _bodies),
-    "descent": Loop(lambda xp: (given(xp, 2000, 50), given(xp, 2000, seed=1), _array(xp, np.zeros(50))), _descent),
+    "bodies": Loop(
+        lambda xp: (
+            given(xp, 100, 3),
+            given(xp, 100, 3, seed=1, scale=0.1),
+            xp.abs(given(xp, 100)),
+        ),
+        _bodies,
+    ),
+    "descent": Loop(
+        lambda xp: (given(xp, 2000, 50), given(xp, 2000, seed=1), _array(xp, np.zeros(50))),
+        _descent,
+    ),
     "life": Loop(lambda xp: (xp.where(given(xp, 256, 256) > 0.5, 1, 0),), _life),
     "annealing": Loop(_heated, _annealing),
     "logistic": Loop(lambda xp: (_array(xp, 0.3),), _logistic, "end"),
-    "gram-schmidt": Loop(lambda xp: (given(xp, 100, 60), _array(xp, np.zeros((100, 60))), _array(xp, 0.0)), _gram_schmidt, "end"),
+    "gram-schmidt": Loop(
+        lambda xp: (given(xp, 100, 60), _array(xp, np.zeros((100, 60))), _array(xp, 0.0)),
+        _gram_schmidt,
+        "end",
+    ),
     "rnn cell": Loop(_recurrent, _cell, "end"),
 }
 
@@ -222,7 +246,9 @@ def in_process(name: str, how: str, turns: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--only", help="loops, between commas")
     parser.add_argument("--here", nargs=2, metavar=("LOOP", "HOW"), help=argparse.SUPPRESS)
@@ -231,14 +257,31 @@ def main() -> None:
         print(json.dumps(measured(*o.here, o.turns)))
         return
     print(f"{'':14}{'cold, ms':^36}  {'again, ms':^36}  {'built':>5}  {'cold':>5}  {'again':>5}")
-    print(f"{o.turns:5} turns   " + 2 * ("".join(f"{how:>9}" for how in HOW) + "  ") + f"{'':5}  {'beside others':>12}")
+    print(
+        f"{o.turns:5} turns   "
+        + 2 * ("".join(f"{how:>9}" for how in HOW) + "  ")
+        + f"{'':5}  {'beside others':>12}"
+    )
     for name in o.only.split(",") if o.only else LOOPS:
         found = {how: in_process(name, how, o.turns) for how in HOW}
         for how in HOW[:3]:
-            np.testing.assert_allclose(found[how]["seen"], found["NumPy"]["seen"], rtol=1e-6, atol=1e-9, err_msg=f"{name}, {how}")
-        columns = "  ".join("".join(f"{1e3 * found[how][kind]:9.1f}" for how in HOW) for kind in ("cold", "again"))
-        others = [found["lazy"][k] / max(found[how][k] for how in HOW[1:3]) for k in ("cold", "again")]
-        print(f"{name:14}{columns}  {found['lazy']['built']:5}  {others[0]:5.2f}  {others[1]:5.2f}", flush=True)
+            np.testing.assert_allclose(
+                found[how]["seen"],
+                found["NumPy"]["seen"],
+                rtol=1e-6,
+                atol=1e-9,
+                err_msg=f"{name}, {how}",
+            )
+        columns = "  ".join(
+            "".join(f"{1e3 * found[how][kind]:9.1f}" for how in HOW) for kind in ("cold", "again")
+        )
+        others = [
+            found["lazy"][k] / max(found[how][k] for how in HOW[1:3]) for k in ("cold", "again")
+        ]
+        print(
+            f"{name:14}{columns}  {found['lazy']['built']:5}  {others[0]:5.2f}  {others[1]:5.2f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
-"""Reductions against the machine's reading. In: a grid of shapes, axes, operations. Out: GB/s and fractions of a plain read.
+"""Reductions against the machine's reading. In: a grid of shapes, axes, operations. Out: GB/s and
+fractions of a plain read.
 
     python benchmarks/reductions.py                       # the whole grid, minutes
     python benchmarks/reductions.py --bytes 128M --threads 2 --only last
     python benchmarks/reductions.py --case 4096x4096:0:sum:float32
 
-A case is shape:axes:operation:dtype; axes are `all`, or joined by `+`; a `t` after the shape is a transposed view, an `s` every
-second element of the last axis. The program is called from a native loop, in turns with a loop that reads as many bytes in order.
-`of read` is the fraction of that loop's rate: bytes that need not be read (every second element) count, since lines of the cache
-come whole.
+A case is shape:axes:operation:dtype; axes are `all`, or joined by `+`; a `t` after the shape is a
+transposed view, an `s` every second element of the last axis. The program is called from a native
+loop, in turns with a loop that reads as many bytes in order. `of read` is the fraction of that
+loop's rate: bytes that need not be read (every second element) count, since lines of the cache come
+whole.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ def cases(nbytes: int) -> Iterator[Case]:
     yield Case("several", (32, n // 2048, 64), (0, 1))
     yield Case("several", (16, n // 1024, 8, 8), (2, 3))
     side = int(n**0.5)
-    yield from (Case("view", (side, side), axes, view=view) for axes in ((0,), (1,), None) for view in "ts")
+    yield from (
+        Case("view", (side, side), axes, view=view) for axes in ((0,), (1,), None) for view in "ts"
+    )
     for operation in OPERATIONS:
         axes = ((1,), (0,)) if operation.startswith("arg") else ((1,), (0,), None)
         yield from (Case("operation", (side, side), a, operation) for a in axes)
@@ -88,12 +92,21 @@ def parsed(text: str) -> Case:
     shape, axes, operation, dtype = text.split(":")
     view = shape[-1] if shape[-1] in "ts" else ""
     sizes = tuple(int(s) for s in shape.removesuffix(view).split("x"))
-    return Case("given", sizes, None if axes == "all" else tuple(map(int, axes.split("+"))), operation, dtype, view)
+    return Case(
+        "given",
+        sizes,
+        None if axes == "all" else tuple(map(int, axes.split("+"))),
+        operation,
+        dtype,
+        view,
+    )
 
 
 def program(case: Case) -> Launch:
     """The compiled reduction of an array in memory."""
-    shape = {"": case.shape, "t": case.shape[::-1], "s": (*case.shape[:-1], 2 * case.shape[-1])}[case.view]
+    shape = {"": case.shape, "t": case.shape[::-1], "s": (*case.shape[:-1], 2 * case.shape[-1])}[
+        case.view
+    ]
     values = np.random.default_rng(0).integers(0, 2, shape, dtype=np.uint8)
     x = wf.tensor(values).astype(case.dtype)
     wf.realize(x)
@@ -109,26 +122,46 @@ def program(case: Case) -> Launch:
 
 
 def measure(case: Case, given: argparse.Namespace) -> tuple[float, float]:
-    """(seconds, fraction of the plain read): medians of rounds, each of which compares the two one after the other."""
+    """(seconds, fraction of the plain read): medians of rounds, each of which compares the two one
+    after the other."""
     parts = [program(case), Stream(current_target(), case.nbytes, 0, given.threads)]
     counts = [repetitions(part, given.slice) for part in parts]
-    times = [[warm_seconds(part, count) for part, count in zip(parts, counts, strict=True)] for _ in range(given.rounds)]
-    return statistics.median(own for own, _ in times), statistics.median(read / own for own, read in times)
+    times = [
+        [warm_seconds(part, count) for part, count in zip(parts, counts, strict=True)]
+        for _ in range(given.rounds)
+    ]
+    return statistics.median(own for own, _ in times), statistics.median(
+        read / own for own, read in times
+    )
 
 
 def size(text: str) -> int:
-    return int(float(text.rstrip("KMG")) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1], 1))
+    return int(
+        float(text.rstrip("KMG")) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1], 1)
+    )
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bytes", default=",".join(map(str, SIZES.values())), help="comma-separated sizes, as 512K,128M")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--bytes",
+        default=",".join(map(str, SIZES.values())),
+        help="comma-separated sizes, as 512K,128M",
+    )
     parser.add_argument("--case", help="comma-separated cases instead of the grid")
-    parser.add_argument("--only", help="comma-separated: all, last, first, middle, several, view, operation, dtype")
+    parser.add_argument(
+        "--only", help="comma-separated: all, last, first, middle, several, view, operation, dtype"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--slice", type=float, default=SLICE, help="seconds of one measurement, at least")
-    parser.add_argument("--worst", type=int, default=10, help="how many of the slowest to list at the end")
+    parser.add_argument(
+        "--slice", type=float, default=SLICE, help="seconds of one measurement, at least"
+    )
+    parser.add_argument(
+        "--worst", type=int, default=10, help="how many of the slowest to list at the end"
+    )
     return parser.parse_args()
 
 

@@ -1,7 +1,8 @@
-"""Programs without Python around them, for benchmarks. In: what computes a Tensor. Out: native launches of its program.
+"""Programs without Python around them, for benchmarks. In: what computes a Tensor. Out: native
+launches of its program.
 
-`Launch.seconds(n)` is n runs of a compiled program, called in a native loop. What the processor can do at most, to compare with,
-is measured in the same way by Peak and Stream.
+`Launch.seconds(n)` is n runs of a compiled program, called in a native loop. What the processor can
+do at most, to compare with, is measured in the same way by Peak and Stream.
 """
 
 from __future__ import annotations
@@ -21,11 +22,16 @@ __all__ = ["Launch", "Peak", "Stream", "launch", "watched"]
 
 
 class Launch:
-    """A program on fixed memory: `seconds(n)` is what n runs take, without any Python between them."""
+    """A program on fixed memory: `seconds(n)` is what n runs take, without any Python between
+    them."""
 
-    def __init__(self, executable: Executable, inputs: list[int], outputs: list[int], keep: object) -> None:
+    def __init__(
+        self, executable: Executable, inputs: list[int], outputs: list[int], keep: object
+    ) -> None:
         arena = np.empty(executable.arena_bytes + 64, np.uint8)
-        self._table, self._args, frame = executable.bound(inputs, outputs, -(-arena.ctypes.data // 64) * 64)
+        self._table, self._args, frame = executable.bound(
+            inputs, outputs, -(-arena.ctypes.data // 64) * 64
+        )
         self._keep = executable, keep, arena, frame
         self._run = address(threads.pool.runtime().run)
 
@@ -53,7 +59,8 @@ def watched() -> Iterator[list[tuple[Executable, list[int], list[int]]]]:
 
 
 def launch(compute: Callable[[], Any]) -> Launch:
-    """The one program that a function realizes; the function returns the Tensors that it reads and writes."""
+    """The one program that a function realizes; the function returns the Tensors that it reads and
+    writes."""
     with watched() as calls:
         keep = compute()
     (call,) = calls

@@ -1,12 +1,15 @@
-"""How soon a new process has its first results, and how much memory it takes. Out: a table, each number beside its target.
+"""How soon a new process has its first results, and how much memory it takes. Out: a table, each
+number beside its target.
 
     python benchmarks/startup.py [--repeats 5]
 
-Every measurement is a process of its own: cold with an empty cache folder, warm with what a cold one left there. Measured are
-the import of weft (with NumPy and llvmlite), then either the first value of a chain of elementwise operations on 2**20
-elements, or the first jitted step of LeNet (batch 64, SGD with momentum), the first step of another batch size, and the peak of
-resident memory after 60 steps, or the first jitted step of a GPT (width 384, 6 heads, context 64, AdamW) of several depths,
-less a later step. Printed are medians. A first round that is not counted leaves Python's own byte code on disk.
+Every measurement is a process of its own: cold with an empty cache folder, warm with what a cold
+one left there. Measured are the import of weft (with NumPy and llvmlite), then either the first
+value of a chain of elementwise operations on 2**20 elements, or the first jitted step of LeNet
+(batch 64, SGD with momentum), the first step of another batch size, and the peak of resident memory
+after 60 steps, or the first jitted step of a GPT (width 384, 6 heads, context 64, AdamW) of several
+depths, less a later step. Printed are medians. A first round that is not counted leaves Python's
+own byte code on disk.
 """
 
 from __future__ import annotations
@@ -48,14 +51,24 @@ def chain(wf: Any) -> dict[str, float]:
     """The first value of a chain of elementwise operations."""
     import numpy as np
 
-    a, b, c = (wf.tensor(np.random.default_rng(i).standard_normal(1 << 20, dtype=np.float32)) for i in range(3))
-    return {CHAIN: seconds(lambda: wf.realize((a * b + c).tanh() * a.sigmoid() - b.relu() / (1.0 + c.abs())))}
+    a, b, c = (
+        wf.tensor(np.random.default_rng(i).standard_normal(1 << 20, dtype=np.float32))
+        for i in range(3)
+    )
+    return {
+        CHAIN: seconds(
+            lambda: wf.realize((a * b + c).tanh() * a.sigmoid() - b.relu() / (1.0 + c.abs()))
+        )
+    }
 
 
 def lenet(wf: Any) -> dict[str, float]:
     """The first steps of LeNet, of two batch sizes, and the memory that many of them take."""
     step, batch, other = trainer(wf), images(wf, 64), images(wf, 48)
-    times = {STEP: seconds(lambda: step(*batch).item()), BATCH: seconds(lambda: step(*other).item())}
+    times = {
+        STEP: seconds(lambda: step(*batch).item()),
+        BATCH: seconds(lambda: step(*other).item()),
+    }
     for _ in range(STEPS):
         step(*batch)
     return times | peak_memory()
@@ -93,8 +106,14 @@ def gpt(wf: Any, layers: int) -> dict[str, float]:
     import numpy as np
 
     nn, F, width, context = wf.nn, wf.nn.functional, 384, 64
-    tokens, places, head = nn.Embedding(512, width), nn.Embedding(context, width), nn.Linear(width, 512)
-    block = nn.TransformerEncoderLayer(width, 6, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+    tokens, places, head = (
+        nn.Embedding(512, width),
+        nn.Embedding(context, width),
+        nn.Linear(width, 512),
+    )
+    block = nn.TransformerEncoderLayer(
+        width, 6, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
+    )
     blocks = nn.TransformerEncoder(block, layers, nn.LayerNorm(width))
     mask = nn.Transformer.generate_square_subsequent_mask(context)
     parameters = [p for m in (tokens, places, blocks, head) for p in m.parameters()]
@@ -112,14 +131,19 @@ def gpt(wf: Any, layers: int) -> dict[str, float]:
 
     x = wf.tensor(np.random.default_rng(0).integers(0, 512, (2, context)))
     first = seconds(lambda: step(x).item())
-    return {f"first GPT step, {layers} layers, s": first - min(seconds(lambda: step(x).item()) for _ in range(3))}
+    return {
+        f"first GPT step, {layers} layers, s": first
+        - min(seconds(lambda: step(x).item()) for _ in range(3))
+    }
 
 
 def images(wf: Any, count: int) -> tuple[Any, Any]:
     import numpy as np
 
     random = np.random.default_rng(count)
-    return wf.tensor(random.standard_normal((count, 1, 28, 28), dtype=np.float32)), wf.tensor(random.integers(0, 10, count))
+    return wf.tensor(random.standard_normal((count, 1, 28, 28), dtype=np.float32)), wf.tensor(
+        random.integers(0, 10, count)
+    )
 
 
 def peak_memory() -> dict[str, float]:
@@ -148,7 +172,9 @@ def measure(what: str) -> None:
 def child(what: str, folder: str) -> dict[str, float]:
     """What a new process with this cache folder measures."""
     command = [sys.executable, __file__, "--here", what]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"WEFT_CACHE_DIR": folder}
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
+        "WEFT_CACHE_DIR": folder
+    }
     run = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(run.stdout)  # type: ignore[no-any-return]
 
@@ -170,7 +196,9 @@ def medians(repeats: int) -> list[dict[str, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--here", choices=CASES, help="measure in this process, with the cache as it is")
+    parser.add_argument(
+        "--here", choices=CASES, help="measure in this process, with the cache as it is"
+    )
     given = parser.parse_args()
     if given.here:
         measure(given.here)
@@ -179,7 +207,11 @@ def main() -> None:
     found = medians(given.repeats)
     for name, targets in TARGETS.items():
         cells = [(times.get(name), target) for times, target in zip(found, targets, strict=True)]
-        print(f"{name:36s} " + " ".join(f"{number(value)} {number(target)}" for value, target in cells), flush=True)
+        print(
+            f"{name:36s} "
+            + " ".join(f"{number(value)} {number(target)}" for value, target in cells),
+            flush=True,
+        )
 
 
 def number(value: float | None) -> str:

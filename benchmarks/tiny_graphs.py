@@ -1,9 +1,11 @@
-"""How long a tiny graph takes, as in a test suite: distinct graphs of 1 to 5 operations on at most 10 elements.
+"""How long a tiny graph takes, as in a test suite: distinct graphs of 1 to 5 operations on at most
+10 elements.
 
     python benchmarks/tiny_graphs.py [graphs]        default 400
 
-Milliseconds a graph are from the first operation to the NumPy array, in two processes as cold_warm.py describes. What is
-measured once a process is left out by a first graph of another kind.
+Milliseconds a graph are from the first operation to the NumPy array, in two processes as
+cold_warm.py describes. What is measured once a process is left out by a first graph of another
+kind.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ import numpy as np
 import weft as wf
 from cold_warm import main, measure
 
-FLOATS, INTS = ("float32", "float64"), ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS, INTS = (
+    ("float32", "float64"),
+    ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
 SHAPES = ((), (1,), (3,), (10,), (2, 5), (5, 2), (1, 7), (2, 2, 2), (3, 1, 3))
 _FLOAT_MAPS = "exp expm1 log log1p sqrt sin cos tan asin atan sinh cosh tanh asinh sigmoid erf floor ceil round abs neg square"
 _BINARY = "add subtract multiply maximum minimum less equal not_equal greater_equal"
@@ -57,13 +62,21 @@ def step(choose: random.Random) -> Callable[[Any, Any], Any]:
         if x.dtype.kind == "b":
             return wf.where(x, constant, 0)
         if kind < 0.4:
-            return pick(FLOAT_MAPS if is_float else INT_MAPS if x.dtype.kind == "i" else ANY_MAPS)(x)
+            return pick(FLOAT_MAPS if is_float else INT_MAPS if x.dtype.kind == "i" else ANY_MAPS)(
+                x
+            )
         if kind < 0.75:
             other = y if y.shape == x.shape and y.dtype is x.dtype else constant
             return pick(FLOAT_BINARY if is_float else INT_BINARY)(x, other)
         if x.ndim and kind < 0.9:
             return pick(REDUCTIONS)(x, axis=int(number * 7) % x.ndim)
-        return x.T if x.ndim == 2 else x.reshape(-1) if kind < 0.95 else x.astype("float32" if number < 0.5 else "int32")
+        return (
+            x.T
+            if x.ndim == 2
+            else x.reshape(-1)
+            if kind < 0.95
+            else x.astype("float32" if number < 0.5 else "int32")
+        )
 
     return apply
 

@@ -1,11 +1,13 @@
-"""Training steps beside torch's. In: networks of the examples and of teaching libraries. Out: microseconds a step, from one run.
+"""Training steps beside torch's. In: networks of the examples and of teaching libraries. Out:
+microseconds a step, from one run.
 
-    python benchmarks/training.py                        # every network; without torch, only Weft's columns
-    python benchmarks/training.py --only sine --rounds 9
-    python benchmarks/training.py --torch-compile        # one column more
+    python benchmarks/training.py                        # every network; without torch, only Weft's
+    columns python benchmarks/training.py --only sine --rounds 9 python benchmarks/training.py
+    --torch-compile        # one column more
 
-Both start from the same weights and take the same batches; the losses of the first steps are compared before anything is timed.
-Each round times the systems in turns; a figure is the median of its rounds.
+Both start from the same weights and take the same batches; the losses of the first steps are
+compared before anything is timed. Each round times the systems in turns; a figure is the median of
+its rounds.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ BATCHES = 8
 
 @dataclass(frozen=True)
 class Network:
-    """One that both systems can build: `model` and `loss` are given their `nn` and `nn.functional`."""
+    """One that both systems can build: `model` and `loss` are given their `nn` and
+    `nn.functional`."""
 
     model: Callable[[Any], Any]
     loss: Callable[[Any, Any, Any], Any]
@@ -71,7 +74,8 @@ def lenet5(nn: Any) -> Any:
 
 
 def text_cnn(nn: Any) -> Any:
-    """Kim's CNN over vectors of words (N, 50, 52): windows of 3, 4 and 5 words, maxima over time, summed."""
+    """Kim's CNN over vectors of words (N, 50, 52): windows of 3, 4 and 5 words, maxima over time,
+    summed."""
 
     class TextCNN(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -87,7 +91,8 @@ def text_cnn(nn: Any) -> Any:
 
 
 def sentiment(nn: Any) -> Any:
-    """The network of examples/sentiment.py, without its dropout: tokens (N, 24) of 16,000 words, scores of two classes."""
+    """The network of examples/sentiment.py, without its dropout: tokens (N, 24) of 16,000 words,
+    scores of two classes."""
 
     class Sentiment(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -114,11 +119,16 @@ def sine(nn: Any) -> Any:
 
 
 def images(size: int) -> Callable[[np.random.Generator], tuple[Array, Array]]:
-    return lambda rng: (rng.standard_normal((size, 1, 28, 28), dtype="float32"), rng.integers(0, 10, size))
+    return lambda rng: (
+        rng.standard_normal((size, 1, 28, 28), dtype="float32"),
+        rng.integers(0, 10, size),
+    )
 
 
 def sentences(rng: np.random.Generator) -> tuple[Array, Array]:
-    return rng.standard_normal((10, 50, 52), dtype="float32"), rng.integers(0, 2, 10).astype("float32")
+    return rng.standard_normal((10, 50, 52), dtype="float32"), rng.integers(0, 2, 10).astype(
+        "float32"
+    )
 
 
 def phrases(rng: np.random.Generator) -> tuple[Array, Array]:
@@ -131,8 +141,12 @@ def one_point(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 NETWORKS = {
-    "minitorch-lenet": Network(minitorch_lenet, lambda F, x, y: F.cross_entropy(x, y), images(16), 0.01),
-    "text-cnn": Network(text_cnn, lambda F, x, y: F.binary_cross_entropy_with_logits(x, y), sentences, 0.01),
+    "minitorch-lenet": Network(
+        minitorch_lenet, lambda F, x, y: F.cross_entropy(x, y), images(16), 0.01
+    ),
+    "text-cnn": Network(
+        text_cnn, lambda F, x, y: F.binary_cross_entropy_with_logits(x, y), sentences, 0.01
+    ),
     "sine": Network(sine, lambda F, x, y: F.mse_loss(x, y), one_point, 1e-3),
     "lenet5": Network(lenet5, lambda F, x, y: F.cross_entropy(x, y), images(64), 0.002, "Adam"),
     "sentiment": Network(sentiment, lambda F, x, y: F.cross_entropy(x, y), phrases, 0.002, "Adam"),
@@ -161,9 +175,15 @@ def torch_step(network: Network, weights: dict[str, Array], compiled: bool) -> S
     torch = import_module("torch")
     model = network.model(torch.nn)
     model.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in weights.items()})
-    optimizer = getattr(torch.optim, network.optimizer)(model.parameters(), lr=network.lr, fused=True)
-    evaluate = (lambda x, y: network.loss(torch.nn.functional, model(x), y)) if not compiled else None
-    evaluate = evaluate or torch.compile(lambda x, y: network.loss(torch.nn.functional, model(x), y), dynamic=False)
+    optimizer = getattr(torch.optim, network.optimizer)(
+        model.parameters(), lr=network.lr, fused=True
+    )
+    evaluate = (
+        (lambda x, y: network.loss(torch.nn.functional, model(x), y)) if not compiled else None
+    )
+    evaluate = evaluate or torch.compile(
+        lambda x, y: network.loss(torch.nn.functional, model(x), y), dynamic=False
+    )
 
     def step(x: Array, y: Array) -> Any:
         optimizer.zero_grad()
@@ -195,10 +215,15 @@ def systems(network: Network, with_compile: bool) -> dict[str, Step]:
 
 
 def check(steps: dict[str, Step], batches: Sequence[tuple[Array, Array]]) -> None:
-    losses = {name: [float(step(*batches[i % BATCHES]).item()) for i in range(CHECKED)] for name, step in steps.items()}
+    losses = {
+        name: [float(step(*batches[i % BATCHES]).item()) for i in range(CHECKED)]
+        for name, step in steps.items()
+    }
     for name, found in losses.items():
         if not np.allclose(found, losses["jit"], rtol=TOLERANCE):
-            raise SystemExit(f"the systems do not train the same network: {name} {found}, jit {losses['jit']}")
+            raise SystemExit(
+                f"the systems do not train the same network: {name} {found}, jit {losses['jit']}"
+            )
 
 
 def microseconds(step: Step, batches: Sequence[tuple[Array, Array]], seconds: float) -> float:
@@ -227,14 +252,22 @@ def measured(network: Network, rounds: int, seconds: float, with_compile: bool) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=NETWORKS, help="one of the networks")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the median counts (default: 5)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each system in a round (default: 0.5)")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="of which the median counts (default: 5)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=0.5, help="of each system in a round (default: 0.5)"
+    )
     parser.add_argument("--torch-compile", action="store_true", help="time torch.compile as well")
     args = parser.parse_args()
-    print(f"{'us a step':17}{'jit':>10}{'lazy':>10}{'torch':>10}{'jit/torch':>11}  (compiled: torch.compile)")
+    print(
+        f"{'us a step':17}{'jit':>10}{'lazy':>10}{'torch':>10}{'jit/torch':>11}  (compiled: torch.compile)"
+    )
     for name in [args.only] if args.only else NETWORKS:
         found = measured(NETWORKS[name], args.rounds, args.seconds, args.torch_compile)
-        columns = "".join(f"{found[s]:10.1f}" if s in found else f"{'-':>10}" for s in ("jit", "lazy", "torch"))
+        columns = "".join(
+            f"{found[s]:10.1f}" if s in found else f"{'-':>10}" for s in ("jit", "lazy", "torch")
+        )
         ratio = f"{found['jit'] / found['torch']:11.3f}" if "torch" in found else f"{'-':>11}"
         rest = f"  compiled {found['compiled']:.1f}" if "compiled" in found else ""
         print(f"{name:17}{columns}{ratio}{rest}", flush=True)

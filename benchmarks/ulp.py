@@ -1,13 +1,14 @@
-"""Largest error of the compiled transcendentals. In: a stride over float32 patterns, a sample size. Out: a markdown table in ULP.
+"""Largest error of the compiled transcendentals. In: a stride over float32 patterns, a sample size.
+Out: a markdown table in ULP.
 
     python benchmarks/ulp.py                    # all 2**32 float32 patterns, 10**7 float64 samples
     python benchmarks/ulp.py --quick            # every 257th float32 pattern, 10**6 float64 samples
     python benchmarks/ulp.py --processes 2 exp tan
 
-References: NumPy in float64 for float32, in long double (80 bits, so on x86 only) for float64; wide.py for what it has not.
-Arguments of lgamma are above -2: below lie its zeros, next to which no digit is sure.
-`wrong` counts results whose NaN, infinity or sign (also of zero) is not the reference's. Functions of two operands are
-sampled. Special values are always among the arguments.
+References: NumPy in float64 for float32, in long double (80 bits, so on x86 only) for float64;
+wide.py for what it has not. Arguments of lgamma are above -2: below lie its zeros, next to which no
+digit is sure. `wrong` counts results whose NaN, infinity or sign (also of zero) is not the
+reference's. Functions of two operands are sampled. Special values are always among the arguments.
 """
 
 from __future__ import annotations
@@ -55,14 +56,19 @@ UNARY: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
     "erfinv": (wide.erfinv, 1.1),
     "lgamma": (wide.lgamma, 20.0),
 }
-BINARY: dict[str, Callable[..., np.ndarray]] = {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}
+BINARY: dict[str, Callable[..., np.ndarray]] = {
+    "pow": np.power,
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+}
 FUNCTIONS = (*UNARY, *BINARY)
 NOT_IN_NUMPY = ("erf", "erfinv", "lgamma")
 
 
 @dataclass
 class Tally:
-    """The largest error so far, where it was, and what NumPy's own function is off by at most (0 where there is none)."""
+    """The largest error so far, where it was, and what NumPy's own function is off by at most (0
+    where there is none)."""
 
     error: float = 0.0
     place: str = ""
@@ -78,7 +84,8 @@ class Tally:
 
 
 def errors(got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Error in units of the last place of the rounded reference, and where NaN, infinity or sign differ.
+    """Error in units of the last place of the rounded reference, and where NaN, infinity or sign
+    differ.
 
     Beside the limit of the range, infinity and the largest number are one ULP apart.
     """
@@ -86,10 +93,14 @@ def errors(got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(all="ignore"):
         rounded = want.astype(got.dtype)
         unit = np.spacing(np.minimum(np.abs(rounded), info.max)).astype(wider)
-        finite = np.where(np.isinf(got), np.copysign(wider(2.0) ** info.maxexp, got), got.astype(wider))
+        finite = np.where(
+            np.isinf(got), np.copysign(wider(2.0) ** info.maxexp, got), got.astype(wider)
+        )
         error = np.where((got == rounded) & ~np.isfinite(got), 0, np.abs(finite - want) / unit)
         wrong = np.isnan(got) != np.isnan(rounded)
-        wrong |= ~np.isnan(rounded) & ((np.signbit(got) != np.signbit(rounded)) | (np.isinf(got) & (error > 1)))
+        wrong |= ~np.isnan(rounded) & (
+            (np.signbit(got) != np.signbit(rounded)) | (np.isinf(got) & (error > 1))
+        )
     return np.where(np.isnan(error) | wrong, 0, error), wrong
 
 
@@ -128,23 +139,32 @@ def float64_arguments(name: str, seed: int) -> np.ndarray:
 
 
 def partners(name: str, x: np.ndarray, seed: int) -> np.ndarray:
-    """Second operands. For pow: exponents that keep x**y within, or just outside, the range; whole ones for negative x."""
+    """Second operands. For pow: exponents that keep x**y within, or just outside, the range; whole
+    ones for negative x."""
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         if name != "pow":
             near = x * np.exp2(rng.uniform(-4, 4, len(x))).astype(x.dtype)
-            return np.where(rng.random(len(x)) < 0.8, near, rng.permutation(x)) * rng.choice(np.array([-1, 1], x.dtype), len(x))
+            return np.where(rng.random(len(x)) < 0.8, near, rng.permutation(x)) * rng.choice(
+                np.array([-1, 1], x.dtype), len(x)
+            )
         size = np.maximum(np.abs(np.log2(np.abs(x.astype(np.float64)))), 1e-20)
         y = rng.uniform(-1.08, 1.08, len(x)) * np.finfo(x.dtype).maxexp / size
         return np.where(x < 0, np.floor(y), y).astype(x.dtype)
 
 
 def operands(name: str, t: type, stride: int, chunk: int) -> Arrays:
-    x = float32_arguments(stride, chunk * CHUNK * stride) if t is np.float32 else float64_arguments(name, chunk)
+    x = (
+        float32_arguments(stride, chunk * CHUNK * stride)
+        if t is np.float32
+        else float64_arguments(name, chunk)
+    )
     if name == "lgamma":
         x = np.where(x < -2, -x, x)
     if name in UNARY:
-        return (np.resize(np.concatenate([specials(t), x]), CHUNK + 32),)  # one shape, so one program
+        return (
+            np.resize(np.concatenate([specials(t), x]), CHUNK + 32),
+        )  # one shape, so one program
     grid = [a.ravel() for a in np.meshgrid(specials(t), specials(t))]
     pairs = zip(grid, (x, partners(name, x, chunk)), strict=True)
     return tuple(np.resize(np.concatenate(p), CHUNK + grid[0].size) for p in pairs)
@@ -160,7 +180,13 @@ def measure(name: str, t: type, stride: int, chunk: int) -> Tally:
     error, wrong = errors(np.asarray(getattr(wf, name)(*map(wf.tensor, arrays)).numpy()), want)
     i = int(np.argmax(error))
     numpy = 0.0 if other is None else float(errors(other, want)[0].max())
-    return Tally(float(error[i]), ", ".join(repr(float(a[i])) for a in arrays), int(wrong.sum()), len(error), numpy)
+    return Tally(
+        float(error[i]),
+        ", ".join(repr(float(a[i])) for a in arrays),
+        int(wrong.sum()),
+        len(error),
+        numpy,
+    )
 
 
 def chunks_of(name: str, t: type, stride: int, samples: int) -> int:
@@ -171,13 +197,20 @@ def chunks_of(name: str, t: type, stride: int, samples: int) -> int:
 
 
 def total(name: str, t: type, options: argparse.Namespace, pool: ProcessPoolExecutor) -> Tally:
-    tally, count, began = Tally(), chunks_of(name, t, options.stride, options.samples), time.monotonic()
+    tally, count, began = (
+        Tally(),
+        chunks_of(name, t, options.stride, options.samples),
+        time.monotonic(),
+    )
     stride = options.stride if name in UNARY else max(1, 2**32 // (CHUNK * count))
     for done, part in enumerate(pool.map(partial(measure, name, t, stride), range(count)), 1):
         tally.add(part)
         if sys.stderr.isatty():
             print(
-                f"\r{name} {t.__name__}: {done}/{count}, {time.monotonic() - began:.0f} s ", end="", file=sys.stderr, flush=True
+                f"\r{name} {t.__name__}: {done}/{count}, {time.monotonic() - began:.0f} s ",
+                end="",
+                file=sys.stderr,
+                flush=True,
             )
     return tally
 
@@ -194,13 +227,23 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help=f"every {QUICK}th float32 pattern, 10**6 float64 samples")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"every {QUICK}th float32 pattern, 10**6 float64 samples",
+    )
     parser.add_argument("--stride", type=int, default=1, help="of the float32 bit patterns")
-    parser.add_argument("--samples", type=int, default=10**7, help="float64 arguments, and pairs, of each function")
+    parser.add_argument(
+        "--samples", type=int, default=10**7, help="float64 arguments, and pairs, of each function"
+    )
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--dtypes", default="float32,float64")
-    parser.add_argument("functions", nargs="*", default=FUNCTIONS, metavar="function", help=", ".join(FUNCTIONS))
+    parser.add_argument(
+        "functions", nargs="*", default=FUNCTIONS, metavar="function", help=", ".join(FUNCTIONS)
+    )
     options = parser.parse_args()
     if options.quick:
         options.stride, options.samples = QUICK, 10**6

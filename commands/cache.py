@@ -31,9 +31,7 @@ removed; 2 for wrong usage.
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(
-        commands, "cache", "show or empty the folder of compiled code", ABOUT, END
-    )
+    parser = described(commands, "cache", "show or empty the folder of compiled code", ABOUT, END)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--stats", action="store_true", help="say what the folder holds; changes nothing"

@@ -45,9 +45,7 @@ LIMITS = {
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(
-        commands, "devices", "list devices and missing packages", ABOUT, END
-    )
+    parser = described(commands, "devices", "list devices and missing packages", ABOUT, END)
     parser.add_argument(
         "--measure",
         action="store_true",

@@ -1,4 +1,5 @@
-"""The compiler, start to end. In: the roots of a Graph and its leaves. Out: a Compiled program, ready to run.
+"""The compiler, start to end. In: the roots of a Graph and its leaves. Out: a Compiled program,
+ready to run.
 
 Read `build` first: its body is the pipeline.
 """
@@ -75,7 +76,8 @@ class Compiled:
         return [by_loops[id(call.loops)] for call in self.program.calls]
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
-        """A kernel's loops and what its backend makes of them on the way to machine code, by file ending."""
+        """A kernel's loops and what its backend makes of them on the way to machine code, by file
+        ending."""
         return self.backend.texts(k)
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -92,7 +94,8 @@ def build(
     donations: Mapping[int, int],
     backend: Backend | None = None,
 ) -> Compiled:
-    """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
+    """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations`
+    are wishes."""
     backend = backend or current_backend()
     strict = backend.strict
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
@@ -113,12 +116,16 @@ def build(
     apart = passes.graph("distinct outputs", distinct, again)
     checks = passes.step("find checks", find_checks, apart)
     clamped = passes.graph("clamp late", clamp_late, apart, checks)
-    roots = passes.graph("rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped)
+    roots = passes.graph(
+        "rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped
+    )
     fused = passes.step("fuse", kernels_of, roots, [n for n, _ in checks.late], backend.policy)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
     code = backend.builder()
     with provenance(NOWHERE), code:  # Nodes of loops
-        lowered = passes.step("lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin)
+        lowered = passes.step(
+            "lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin
+        )
         planner = Planner(leaves, values, roots, dict(donations), lowered.sites, backend.last_cache)
         program = passes.step("plan", plan, lowered.steps, planner)
     keys = [code.key_of(call.loops) for call in program.calls]

@@ -21,8 +21,9 @@ T = TypeVar("T")
 class Pass:
     """One step on the way to a program.
 
-    Attributes: `name`; `seconds` it took; `roots`, the Graph after it, None for steps that make something else; `rewrites`, the
-    rules that matched, in order, as (name, before, after), where the pass is made of rules.
+    Attributes: `name`; `seconds` it took; `roots`, the Graph after it, None for steps that make
+    something else; `rewrites`, the rules that matched, in order, as (name, before, after), where
+    the pass is made of rules.
     """
 
     name: str
@@ -32,7 +33,8 @@ class Pass:
 
 
 class Passes:
-    """Applies passes and notes them. Attributes: `done`, a Pass each; the first is the Graph that came in."""
+    """Applies passes and notes them. Attributes: `done`, a Pass each; the first is the Graph that
+    came in."""
 
     def __init__(self, graph: Sequence[Node]) -> None:
         self.done = [Pass("graph", 0.0, tuple(graph))]
@@ -41,7 +43,9 @@ class Passes:
         """What a pass from Graph to Graph gives."""
         return self._noted(name, [], run, *args)
 
-    def rules(self, name: str, run: Callable[..., list[Node]], roots: list[Node], *args: Any) -> list[Node]:
+    def rules(
+        self, name: str, run: Callable[..., list[Node]], roots: list[Node], *args: Any
+    ) -> list[Node]:
         """What a pass gives that notes its rewrites."""
         rewrites: Trace = []
         return self._noted(name, rewrites, run, roots, rewrites, *args)
@@ -53,7 +57,9 @@ class Passes:
         self.done.append(Pass(name, perf_counter() - start))
         return result
 
-    def _noted(self, name: str, rewrites: Trace, run: Callable[..., list[Node]], *args: Any) -> list[Node]:
+    def _noted(
+        self, name: str, rewrites: Trace, run: Callable[..., list[Node]], *args: Any
+    ) -> list[Node]:
         start = perf_counter()
         roots = run(*args)
         self.done.append(Pass(name, perf_counter() - start, tuple(roots), rewrites))

@@ -1,10 +1,12 @@
-"""A Graph as a key. In: what a Capture numbered. Out: the Graph again, over fresh leaves; and text that names it on disk.
+"""A Graph as a key. In: what a Capture numbered. Out: the Graph again, over fresh leaves; and text
+that names it on disk.
 
-A key is (entries, outputs, donations, device). An entry is a value in memory, (dtype, shape, strides), with a True after it
-where that is the CPU's memory and the program a GPU's, or a Node, (op, argument, *sources). A source or an output is the number
-of an entry, or a constant: (dtype, None or the extents it is repeated to, and its value unless that is a float). Float constants
-stand apart from the key, one per use, so that a graph which recurs with other constants is recognised. An INPUT among the Nodes
-is the value it is defined by.
+A key is (entries, outputs, donations, device). An entry is a value in memory, (dtype, shape,
+strides), with a True after it where that is the CPU's memory and the program a GPU's, or a Node,
+(op, argument, *sources). A source or an output is the number of an entry, or a constant: (dtype,
+None or the extents it is repeated to, and its value unless that is a float). Float constants stand
+apart from the key, one per use, so that a graph which recurs with other constants is recognised. An
+INPUT among the Nodes is the value it is defined by.
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ from ..ir.program.program import ValueLayout
 from ..runtime.memory.devices import CPU
 
 Key = tuple[Any, ...]
-Origin = tuple["weakref.ref[Any] | None", Site | None]  # the Tensor whose value it is, and the user's line
+Origin = tuple[
+    "weakref.ref[Any] | None", Site | None
+]  # the Tensor whose value it is, and the user's line
 
 
 @dataclass(frozen=True)
 class Structure:
-    """A Graph that refers to no Node: it keeps nothing alive. `varying` are the uses of constants that are inputs, too."""
+    """A Graph that refers to no Node: it keeps nothing alive. `varying` are the uses of constants
+    that are inputs, too."""
 
     key: Key
     constants: bytes  # eight bytes per use, so that NaNs and signed zeros differ by their bits
@@ -73,12 +78,15 @@ class Structure:
 
     @keeping_sites()
     def graph(self, copies: bool = False) -> tuple[list[Node], list[Node]]:
-        """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
-        they only say where it runs."""
+        """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying
+        constants. A program has no COPYs: they only say where it runs."""
         entries, outputs = self.key[:2]
         leaves = self._leaves()
         varying = dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True))
-        constants = (varying.get(use, value) for use, (value,) in enumerate(struct.iter_unpack("d", self.constants)))
+        constants = (
+            varying.get(use, value)
+            for use, (value,) in enumerate(struct.iter_unpack("d", self.constants))
+        )
         stored = iter(leaves)
         known: list[Node] = []
 
@@ -106,7 +114,8 @@ class Structure:
         return leaves
 
     def unfolded(self) -> tuple[list[Node], list[Node], list[ValueLayout], dict[int, int]]:
-        """(outputs, leaves, layouts of the leaves, wishes for donations): what compile.build takes."""
+        """(outputs, leaves, layouts of the leaves, wishes for donations): what compile.build
+        takes."""
         outputs, leaves = self.graph()
         return outputs, leaves, self.values(), dict(self.key[2])
 
@@ -120,7 +129,8 @@ class Structure:
 
 
 class _Place:
-    """An input of one Graph. Were it equal to that of another one, Nodes of both would have the lines of the first."""
+    """An input of one Graph. Were it equal to that of another one, Nodes of both would have the
+    lines of the first."""
 
     def __init__(self, number: int) -> None:
         self.number = number

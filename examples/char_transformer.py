@@ -1,11 +1,14 @@
-"""Learns to write, one character after the other. In: a text file, or nothing. Out: the loss on held-out text, and new text.
+"""Learns to write, one character after the other. In: a text file, or nothing. Out: the loss on
+held-out text, and new text.
 
-    python examples/char_transformer.py                                     # reviews of films that a small grammar writes
-    python examples/char_transformer.py --text book.txt --prompt "It was "  # a text of yours
+    python examples/char_transformer.py                                     # reviews of films that
+    a small grammar writes python examples/char_transformer.py --text book.txt --prompt "It was "  #
+    a text of yours
 
-A decoder-only transformer (Vaswani et al. 2017, normalised before each part as by Radford et al. 2019): each character is
-guessed from at most --context before it. The loss is in nats a character; the perplexity, exp(loss), is the number of equally
-likely characters that would be as hard to guess.
+A decoder-only transformer (Vaswani et al. 2017, normalised before each part as by Radford et al.
+2019): each character is guessed from at most --context before it. The loss is in nats a character;
+the perplexity, exp(loss), is the number of equally likely characters that would be as hard to
+guess.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ PROMPT = 10  # characters of the text to go on from
 
 
 class Block(nn.Module):
-    """(N, L, dim) -> the same: every place adds what it finds at itself and before, then what two layers make of it."""
+    """(N, L, dim) -> the same: every place adds what it finds at itself and before, then what two
+    layers make of it."""
 
     def __init__(self, dim: int, heads: int) -> None:
         self.norm1, self.norm2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
@@ -63,7 +67,8 @@ class CharTransformer(nn.Module):
 
 
 class Windows(Dataset):
-    """Pieces of a text as numbers. An item is (characters (context,), the character after each (context,))."""
+    """Pieces of a text as numbers. An item is (characters (context,), the character after each
+    (context,))."""
 
     def __init__(self, text: Array, context: int) -> None:
         count = (len(text) - 1) // context
@@ -84,7 +89,9 @@ def mean_loss(model: CharTransformer, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
 
 
 @wf.jit
-def train_step(model: CharTransformer, optimizer: nn.optim.AdamW, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+def train_step(
+    model: CharTransformer, optimizer: nn.optim.AdamW, x: wf.Tensor, y: wf.Tensor
+) -> wf.Tensor:
     optimizer.zero_grad()
     loss = mean_loss(model, x, y)
     loss.backward()
@@ -106,13 +113,18 @@ def evaluate(model: CharTransformer, data: DataLoader) -> float:
 
 
 def rate(step: int, decay: int) -> float:
-    """The part of the highest rate that a step has, whatever the number of epochs: a tenth from step `decay` on."""
+    """The part of the highest rate that a step has, whatever the number of epochs: a tenth from
+    step `decay` on."""
     fallen = min(1.0, max(0, step - WARM_UP) / max(1, decay - WARM_UP))
     return min(1.0, (step + 1) / WARM_UP) * (0.55 + 0.45 * cos(pi * fallen))
 
 
 def train_epoch(
-    model: CharTransformer, optimizer: nn.optim.AdamW, schedule: nn.optim.LambdaLR, data: DataLoader, bar: Progress
+    model: CharTransformer,
+    optimizer: nn.optim.AdamW,
+    schedule: nn.optim.LambdaLR,
+    data: DataLoader,
+    bar: Progress,
 ) -> float:
     """The mean loss over the batches."""
     total = 0.0
@@ -126,33 +138,47 @@ def train_epoch(
 
 
 @wf.jit
-def next_character(model: CharTransformer, window: wf.Tensor, last: wf.Tensor, temperature: float) -> wf.Tensor:
-    """Drawn by its probability, which a low temperature sharpens: the greatest score after `last` plus Gumbel noise."""
+def next_character(
+    model: CharTransformer, window: wf.Tensor, last: wf.Tensor, temperature: float
+) -> wf.Tensor:
+    """Drawn by its probability, which a low temperature sharpens: the greatest score after `last`
+    plus Gumbel noise."""
     scores = model(window)[0, last][SPECIAL:] / temperature
     return (scores - (-wf.rand(*scores.shape).log()).log()).argmax() + SPECIAL
 
 
-def generate(model: CharTransformer, vocabulary: Vocabulary, prompt: str, length: int, temperature: float) -> str:
-    """The prompt and so many characters more. Every one is a call of the same program: the window has one shape."""
+def generate(
+    model: CharTransformer, vocabulary: Vocabulary, prompt: str, length: int, temperature: float
+) -> str:
+    """The prompt and so many characters more. Every one is a call of the same program: the window
+    has one shape."""
     context = model.position.num_embeddings
     numbers = vocabulary.encode(list(prompt))
     model.eval()
     with wf.no_grad():
         for _ in range(length):
             seen = numbers[-context:]
-            window = nn.data.pad_sequences([seen], context)  # after `last`, where no earlier place looks
-            numbers.append(int(next_character(model, window, np.int64(len(seen) - 1), temperature).item()))
+            window = nn.data.pad_sequences(
+                [seen], context
+            )  # after `last`, where no earlier place looks
+            numbers.append(
+                int(next_character(model, window, np.int64(len(seen) - 1), temperature).item())
+            )
     model.train()
     return "".join(vocabulary.decode(numbers))
 
 
 def read_text(args: argparse.Namespace) -> str:
     """The text to learn. Raises DataError."""
-    lines = reviews(REVIEWS).texts if args.text is None else [line for _, line in read_lines(args.text)]
+    lines = (
+        reviews(REVIEWS).texts if args.text is None else [line for _, line in read_lines(args.text)]
+    )
     text = "\n".join(lines)[: args.limit]
     least = int((args.context + 2) / HELD_OUT)
     if len(text) < least:
-        raise DataError(f"{len(text):,} characters are too few for --context {args.context}: it takes {least:,}")
+        raise DataError(
+            f"{len(text):,} characters are too few for --context {args.context}: it takes {least:,}"
+        )
     return text
 
 
@@ -176,12 +202,34 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "length": (300, "characters to write in the end"),
     }
     for name, (default, what) in counts.items():
-        parser.add_argument(f"--{name}", type=common.positive, metavar="N", default=default, help=f"{what} (default: {default})")
-    parser.add_argument("--lr", type=common.positive_float, default=3e-3, help="highest rate of AdamW (default: 0.003)")
-    parser.add_argument("--text", metavar="FILE", help="what to learn (default: reviews that a small grammar writes)")
+        parser.add_argument(
+            f"--{name}",
+            type=common.positive,
+            metavar="N",
+            default=default,
+            help=f"{what} (default: {default})",
+        )
+    parser.add_argument(
+        "--lr",
+        type=common.positive_float,
+        default=3e-3,
+        help="highest rate of AdamW (default: 0.003)",
+    )
+    parser.add_argument(
+        "--text",
+        metavar="FILE",
+        help="what to learn (default: reviews that a small grammar writes)",
+    )
     parser.add_argument("--prompt", help="what to go on from (default: the beginning of the text)")
-    parser.add_argument("--temperature", type=common.positive_float, default=0.8, help="below 1: safer choices (default: 0.8)")
-    parser.add_argument("--limit", type=common.positive, metavar="N", help="use only so many characters of the text")
+    parser.add_argument(
+        "--temperature",
+        type=common.positive_float,
+        default=0.8,
+        help="below 1: safer choices (default: 0.8)",
+    )
+    parser.add_argument(
+        "--limit", type=common.positive, metavar="N", help="use only so many characters of the text"
+    )
     args = parser.parse_args(argv)
     if args.dim % args.heads:
         parser.error(f"--heads {args.heads} does not divide --dim {args.dim}")
@@ -200,12 +248,16 @@ def main(argv: Sequence[str] | None = None) -> float:
         common.fail(e)
     numbers, cut = np.array(vocabulary.encode(list(text))), round(len(text) * (1 - HELD_OUT))
     train, held_out = Windows(numbers[:cut], args.context), Windows(numbers[cut:], args.context)
-    print(f"{len(text):,} characters, {len(vocabulary) - SPECIAL} different ones, from {args.text or 'an embedded grammar'}")
+    print(
+        f"{len(text):,} characters, {len(vocabulary) - SPECIAL} different ones, from {args.text or 'an embedded grammar'}"
+    )
     model = CharTransformer(len(vocabulary), args.context, args.dim, args.heads, args.layers)
     data = DataLoader(train, min(args.batch_size, len(train)), shuffle=True, drop_last=True)
     optimizer = nn.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.1)
     schedule = nn.optim.LambdaLR(optimizer, lambda step: rate(step, args.decay))
-    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary)
+    training = common.Training(
+        args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary
+    )
     for epoch in training:
         title = f"epoch {epoch + 1}/{args.epochs}"
         bar = Progress(title, len(data), "steps", compiled=epoch == training.first)
@@ -216,7 +268,10 @@ def main(argv: Sequence[str] | None = None) -> float:
         print(f"{title}: {losses}, {1e3 / bar.rate:.1f} ms a step", flush=True)
     if args.plot:
         losses = {"training": "loss", "held-out text": "held_out_loss"}
-        panels = {"loss in nats per character": losses, "perplexity": {"held-out text": "perplexity"}}
+        panels = {
+            "loss in nats per character": losses,
+            "perplexity": {"held-out text": "perplexity"},
+        }
         training.curves.plot(args.plot, f"A transformer on {len(text):,} characters", panels)
     print(f"\n{generate(model, vocabulary, prompt, args.length, args.temperature)}\n")
     result = training.curves["held_out_loss"][-1]

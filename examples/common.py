@@ -1,4 +1,5 @@
-"""Parts that the examples share. In: a command line, the numbers of each epoch. Out: options, checkpoints, curves.
+"""Parts that the examples share. In: a command line, the numbers of each epoch. Out: options,
+checkpoints, curves.
 
 A script beside this file imports it as `common`, since Python looks first where the script is.
 """
@@ -23,19 +24,44 @@ SAVE_SECONDS = 0.1  # between checkpoints, at least
 
 
 def options(description: str, epochs: int | str, seed: int = 0) -> argparse.ArgumentParser:
-    """A parser with the options of every example that trains; a default of epochs that is a text says what decides it."""
+    """A parser with the options of every example that trains; a default of epochs that is a text
+    says what decides it."""
     parser = argparse.ArgumentParser(description=description)
     number = epochs if isinstance(epochs, int) else None
-    parser.add_argument("--epochs", type=positive, metavar="N", default=number, help=f"passes over the data (default: {epochs})")
-    parser.add_argument("--seed", type=not_negative, metavar="N", default=seed, help=f"of everything random (default: {seed})")
+    parser.add_argument(
+        "--epochs",
+        type=positive,
+        metavar="N",
+        default=number,
+        help=f"passes over the data (default: {epochs})",
+    )
+    parser.add_argument(
+        "--seed",
+        type=not_negative,
+        metavar="N",
+        default=seed,
+        help=f"of everything random (default: {seed})",
+    )
     add_plot(parser, "save the curves of loss and accuracy there")
-    parser.add_argument("--checkpoint", type=checkpoint, metavar="FILE", help="keep the training there, to go on another time")
-    parser.add_argument("--resume", type=old_file, metavar="FILE", help="go on with the training kept there, at its rate")
+    parser.add_argument(
+        "--checkpoint",
+        type=checkpoint,
+        metavar="FILE",
+        help="keep the training there, to go on another time",
+    )
+    parser.add_argument(
+        "--resume",
+        type=old_file,
+        metavar="FILE",
+        help="go on with the training kept there, at its rate",
+    )
     return parser
 
 
 def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--plot", type=picture, metavar="FILE", help=f"{what}: a .png, .pdf or .svg file")
+    parser.add_argument(
+        "--plot", type=picture, metavar="FILE", help=f"{what}: a .png, .pdf or .svg file"
+    )
 
 
 def positive(text: str) -> int:
@@ -63,7 +89,8 @@ def positive_float(text: str) -> float:
 
 
 def picture(text: str) -> Path:
-    """The type of --plot: what could go wrong with the file is said before the training, not after it."""
+    """The type of --plot: what could go wrong with the file is said before the training, not after
+    it."""
     path = new_file(text)
     try:
         from matplotlib.backend_bases import FigureCanvasBase
@@ -71,7 +98,9 @@ def picture(text: str) -> Path:
         raise argparse.ArgumentTypeError("needs matplotlib: pip install matplotlib") from None
     kinds = FigureCanvasBase.get_supported_filetypes()
     if path.suffix[1:].lower() not in kinds:
-        raise argparse.ArgumentTypeError(f"{text} must end in one of: {' '.join(f'.{kind}' for kind in sorted(kinds))}")
+        raise argparse.ArgumentTypeError(
+            f"{text} must end in one of: {' '.join(f'.{kind}' for kind in sorted(kinds))}"
+        )
     return path
 
 
@@ -103,7 +132,8 @@ def old_file(text: str) -> Path:
 
 
 def run(main: Callable[[], object]) -> None:
-    """Runs a script's main; Ctrl-C and a lack of memory end it with a word, not with a traceback."""
+    """Runs a script's main; Ctrl-C and a lack of memory end it with a word, not with a
+    traceback."""
     try:
         main()
     except MemoryError as error:
@@ -122,10 +152,12 @@ def fail(reason: object) -> NoReturn:
 
 
 class Training:
-    """The epochs of a training. It keeps what was measured after each, and all that is needed to go on another time.
+    """The epochs of a training. It keeps what was measured after each, and all that is needed to go
+    on another time.
 
-    `others` change with the model and the optimizer, as a schedule does. What is random goes on, too: nn.save sees to it.
-    A model of tokens means nothing with others than those of its `vocabulary`.
+    `others` change with the model and the optimizer, as a schedule does. What is random goes on,
+    too: nn.save sees to it. A model of tokens means nothing with others than those of its
+    `vocabulary`.
     """
 
     def __init__(
@@ -171,9 +203,12 @@ class Training:
         return iter(range(self.done, self.epochs))
 
     def end_epoch(self, **numbers: float) -> None:
-        """Keeps these numbers of the epoch, and all in the checkpoint, but epochs of a moment not each."""
+        """Keeps these numbers of the epoch, and all in the checkpoint, but epochs of a moment not
+        each."""
         self.curves.add(**numbers)
-        if self.file is not None and (self.done == self.epochs or perf_counter() > self.saved_at + SAVE_SECONDS):
+        if self.file is not None and (
+            self.done == self.epochs or perf_counter() > self.saved_at + SAVE_SECONDS
+        ):
             self.save()
 
 
@@ -181,14 +216,16 @@ class Training:
 
 
 class Curves(dict[str, list[float]]):
-    """One number of each kind for each epoch: `curves.add(loss=0.3, accuracy=0.9)`, then `curves["loss"][-1]`."""
+    """One number of each kind for each epoch: `curves.add(loss=0.3, accuracy=0.9)`, then
+    `curves["loss"][-1]`."""
 
     def add(self, **numbers: float) -> None:
         for name, number in numbers.items():
             self.setdefault(name, []).append(number)
 
     def plot(self, path: Path, title: str, panels: Mapping[str, Mapping[str, str]]) -> None:
-        """A picture with panels side by side: {what is measured: {of which data: the name of the curve}}."""
+        """A picture with panels side by side: {what is measured: {of which data: the name of the
+        curve}}."""
         figure, axes = new_figure(title, len(panels))
         for panel, (measure, names) in zip(axes, panels.items(), strict=True):
             draw_curves(panel, measure, {data: self[name] for data, name in names.items()})
@@ -196,7 +233,8 @@ class Curves(dict[str, list[float]]):
 
 
 def new_figure(title: str, panels: int) -> tuple[Any, Sequence[Any]]:
-    """An empty matplotlib figure and its panels, side by side; it is drawn in memory and needs no screen."""
+    """An empty matplotlib figure and its panels, side by side; it is drawn in memory and needs no
+    screen."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5 * panels, 4), layout="constrained")
@@ -212,9 +250,12 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def draw_curves(axes: Any, measure: str, curves: Mapping[str, Sequence[float]]) -> None:
-    """What was measured after each epoch, from the first; each curve with the data that it is of."""
+    """What was measured after each epoch, from the first; each curve with the data that it is
+    of."""
     for data, values in curves.items():
-        axes.plot(range(1, len(values) + 1), values, marker="." if len(values) < 50 else "", label=data)
+        axes.plot(
+            range(1, len(values) + 1), values, marker="." if len(values) < 50 else "", label=data
+        )
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("epoch")
     axes.set_ylabel(measure)

@@ -1,7 +1,9 @@
-"""Trains one network in several processes. In: scikit-learn's digits. Out: the same model in each, and its test accuracy.
+"""Trains one network in several processes. In: scikit-learn's digits. Out: the same model in each,
+and its test accuracy.
 
-    python -m weft.nn.parallel -n 2 examples/distributed.py    # two processes, each on half of every batch
-    python examples/distributed.py                             # one, with the same numbers but for their rounding
+python -m weft.nn.parallel -n 2 examples/distributed.py    # two processes, each on half of every
+batch python examples/distributed.py                             # one, with the same numbers but
+for their rounding
 """
 
 from __future__ import annotations
@@ -34,15 +36,29 @@ def accuracy(model: nn.Module, test: Images) -> float:
     """The share of test images that are right; each process looks at a part of them."""
     mine = slice(parallel.rank(), None, parallel.world_size())
     with wf.no_grad():
-        right = model(wf.tensor(test.images[mine]) / 255).argmax(axis=1) == wf.tensor(test.labels[mine])
+        right = model(wf.tensor(test.images[mine]) / 255).argmax(axis=1) == wf.tensor(
+            test.labels[mine]
+        )
     return parallel.all_reduce(right.sum()).item() / len(test)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = common.options("Train one network in several processes.", epochs=10)
-    parser.add_argument("--batch-size", type=common.positive, default=64, help="images per step of all processes (default: 64)")
-    parser.add_argument("--hidden", type=common.positive, default=128, help="units of the hidden layer (default: 128)")
-    parser.add_argument("--lr", type=common.positive_float, default=2e-3, help="rate of Adam (default: 0.002)")
+    parser.add_argument(
+        "--batch-size",
+        type=common.positive,
+        default=64,
+        help="images per step of all processes (default: 64)",
+    )
+    parser.add_argument(
+        "--hidden",
+        type=common.positive,
+        default=128,
+        help="units of the hidden layer (default: 128)",
+    )
+    parser.add_argument(
+        "--lr", type=common.positive_float, default=2e-3, help="rate of Adam (default: 0.002)"
+    )
     return parser.parse_args(argv)
 
 
@@ -56,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> float:
     wf.manual_seed(args.seed)
     model = parallel.DistributedDataParallel(network(args.hidden))
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
-    step = parallel.jit_step(model, optimizer, lambda images, labels: F.cross_entropy(model(images / 255), labels))
+    step = parallel.jit_step(
+        model, optimizer, lambda images, labels: F.cross_entropy(model(images / 255), labels)
+    )
     sampler = parallel.DistributedSampler(train, seed=args.seed)
     each = max(1, args.batch_size // parallel.world_size())
     data = DataLoader(train, each, sampler=sampler, drop_last=True)
@@ -68,14 +86,19 @@ def main(argv: Sequence[str] | None = None) -> float:
         training.end_epoch(loss=train_epoch(step, data), accuracy=accuracy(model, test))
         if parallel.rank() == 0:
             now = {name: values[-1] for name, values in training.curves.items()}
-            print(f"epoch {epoch + 1}/{args.epochs}: loss {now['loss']:.4f}, {100 * now['accuracy']:.2f} % right", flush=True)
+            print(
+                f"epoch {epoch + 1}/{args.epochs}: loss {now['loss']:.4f}, {100 * now['accuracy']:.2f} % right",
+                flush=True,
+            )
     result = training.curves["accuracy"][-1]
     if parallel.rank() == 0:
         if args.plot:
             panels = {"loss": {"training": "loss"}, "accuracy": {"test": "accuracy"}}
             training.curves.plot(args.plot, f"Digits, by {parallel.world_size()} processes", panels)
         workers = f"{parallel.world_size()} x {wf.options.current().num_threads} threads"
-        print(f"test accuracy: {100 * result:.2f} % after {time.perf_counter() - start:.1f} s on {workers}")
+        print(
+            f"test accuracy: {100 * result:.2f} % after {time.perf_counter() - start:.1f} s on {workers}"
+        )
     return result
 
 

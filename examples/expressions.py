@@ -1,7 +1,8 @@
-"""A tour of expressions. In: nothing. Out: what is lazy, derivatives, kernels, and at last a minimum found by their help.
+"""A tour of expressions. In: nothing. Out: what is lazy, derivatives, kernels, and at last a
+minimum found by their help.
 
-    python examples/expressions.py
-    python examples/expressions.py --plot wave.png    # a function with its first two derivatives
+python examples/expressions.py
+python examples/expressions.py --plot wave.png    # a function with its first two derivatives
 """
 
 from __future__ import annotations
@@ -71,8 +72,14 @@ def directions() -> None:
     value, pull = wf.vjp(polar, p)
     print("polar([3, 4]):              ", value.cpu().numpy())
     print("vjp, the radius's gradient: ", pull(wf.tensor([1.0, 0.0]))[0].cpu().numpy())
-    print("jvp, along [1, 0]:          ", wf.jvp(polar, (p,), (wf.tensor([1.0, 0.0]),))[1].cpu().numpy())
-    print("Hessian of valley @ [1, 0]: ", wf.hessian_vector_product(valley, p, wf.tensor([1.0, 0.0])).cpu().numpy())
+    print(
+        "jvp, along [1, 0]:          ",
+        wf.jvp(polar, (p,), (wf.tensor([1.0, 0.0]),))[1].cpu().numpy(),
+    )
+    print(
+        "Hessian of valley @ [1, 0]: ",
+        wf.hessian_vector_product(valley, p, wf.tensor([1.0, 0.0])).cpu().numpy(),
+    )
 
 
 def kernels() -> None:
@@ -82,15 +89,20 @@ def kernels() -> None:
     title("... and why neighbours stay apart: two products are two kernels")
     for kernel in wf.explain((x @ w).relu() @ w.T).kernels:
         print(kernel.name, *kernel.boundaries, sep="\n    apart ")
-    title("wf.dump writes what every stage made of it; WEFT_DUMP=folder does so for each program of a script")
+    title(
+        "wf.dump writes what every stage made of it; WEFT_DUMP=folder does so for each program of a script"
+    )
     with tempfile.TemporaryDirectory() as folder:
         wf.dump((2 * x + 1).softmax(axis=1), folder)
-        print(*sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*.*")), sep="\n")
+        print(
+            *sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*.*")), sep="\n"
+        )
 
 
 @wf.jit
 def newton_step(p: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
-    """(the next point, the slope at this one): solves the 2x2 system that two Hessian-vector products give."""
+    """(the next point, the slope at this one): solves the 2x2 system that two Hessian-vector
+    products give."""
     slope = wf.value_and_grad(valley)(p)[1]
     (a, b), (_, d) = (wf.hessian_vector_product(valley, p, v) for v in wf.eye(2))
     determinant = a * d - b * b

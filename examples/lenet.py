@@ -1,8 +1,10 @@
-"""Trains LeNet-5 on handwritten digits or clothes. In: idx files, or nothing. Out: the test accuracy after each epoch.
+"""Trains LeNet-5 on handwritten digits or clothes. In: idx files, or nothing. Out: the test
+accuracy after each epoch.
 
-    python examples/lenet.py                       # MNIST if it can be downloaded, else 1,797 embedded digits
-    WEFT_DATA_DIR=folder python examples/lenet.py  # the folder holds train-images-idx3-ubyte.gz and so on
-    python examples/lenet.py --dataset fashion --checkpoint run.safetensors    # after Ctrl-C: --resume run.safetensors
+python examples/lenet.py                       # MNIST if it can be downloaded, else 1,797 embedded
+digits WEFT_DATA_DIR=folder python examples/lenet.py  # the folder holds train-images-idx3-ubyte.gz
+and so on python examples/lenet.py --dataset fashion --checkpoint run.safetensors    # after Ctrl-C:
+--resume run.safetensors
 """
 
 from __future__ import annotations
@@ -41,12 +43,16 @@ class LeNet(wf.nn.Module):
 
 
 def normalised(images: wf.Tensor) -> wf.Tensor:
-    """uint8 pixels to floats of about mean 0 and deviation 1; the conversion is fused into the first layer."""
+    """uint8 pixels to floats of about mean 0 and deviation 1; the conversion is fused into the
+    first layer."""
     return (images.float() / 255.0 - 0.13) / 0.31
 
 
-@wf.jit  # without it, the same results and numbers; with it, no Python between the kernels nor around them
-def train_step(model: LeNet, optimizer: wf.nn.optim.Adam, images: wf.Tensor, labels: wf.Tensor) -> wf.Tensor:
+# without it, the same results and numbers; with it, no Python between the kernels nor around them
+@wf.jit
+def train_step(
+    model: LeNet, optimizer: wf.nn.optim.Adam, images: wf.Tensor, labels: wf.Tensor
+) -> wf.Tensor:
     optimizer.zero_grad()
     loss = F.cross_entropy(model(normalised(images)), labels)
     loss.backward()
@@ -61,18 +67,24 @@ def count_right(model: LeNet, images: wf.Tensor, labels: wf.Tensor) -> wf.Tensor
 
 
 def loader(data: Images, batch_size: int, training: bool) -> DataLoader:
-    """Minibatches: for training in random order and all of one size, so that one program is compiled."""
+    """Minibatches: for training in random order and all of one size, so that one program is
+    compiled."""
     return DataLoader(data, min(batch_size, len(data)), shuffle=training, drop_last=training)
 
 
 def accuracy(model: LeNet, data: Images) -> float:
     """The share of images that the model labels correctly."""
     with wf.no_grad():
-        right = sum(count_right(model, images, labels).item() for images, labels in loader(data, TEST_BATCH, training=False))
+        right = sum(
+            count_right(model, images, labels).item()
+            for images, labels in loader(data, TEST_BATCH, training=False)
+        )
     return right / len(data)
 
 
-def train_epoch(model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar: Progress) -> float:
+def train_epoch(
+    model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar: Progress
+) -> float:
     """The mean loss over the batches."""
     total, seen = 0.0, 0
     with bar:
@@ -86,12 +98,35 @@ def train_epoch(model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     epochs = f"{EPOCHS}; {EPOCHS_OF_DIGITS} for small sets"
     parser = common.options("Train LeNet-5 on handwritten digits or clothes.", epochs)
-    parser.add_argument("--dataset", choices=DATASETS, default="mnist", help="digits or clothes (default: mnist)")
-    parser.add_argument("--batch-size", type=common.positive, metavar="N", default=64, help="images per step (default: 64)")
-    parser.add_argument("--lr", type=common.positive_float, metavar="X", default=2e-3, help="Adam's first rate (default: 0.002)")
-    parser.add_argument("--data", metavar="FOLDER", help="its files (default: WEFT_DATA_DIR, a download, or digits)")
-    parser.add_argument("--explain", action="store_true", help="at the end, print the kernels of a training step")
-    parser.add_argument("--limit", type=common.positive, metavar="N", help="use only the first N training and test images")
+    parser.add_argument(
+        "--dataset", choices=DATASETS, default="mnist", help="digits or clothes (default: mnist)"
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=common.positive,
+        metavar="N",
+        default=64,
+        help="images per step (default: 64)",
+    )
+    parser.add_argument(
+        "--lr",
+        type=common.positive_float,
+        metavar="X",
+        default=2e-3,
+        help="Adam's first rate (default: 0.002)",
+    )
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="its files (default: WEFT_DATA_DIR, a download, or digits)"
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="at the end, print the kernels of a training step"
+    )
+    parser.add_argument(
+        "--limit",
+        type=common.positive,
+        metavar="N",
+        help="use only the first N training and test images",
+    )
     return parser.parse_args(argv)
 
 
@@ -115,7 +150,9 @@ def main(argv: Sequence[str] | None = None) -> float:
         loss = train_epoch(model, optimizer, data, bar)
         schedule.step()  # a new rate compiles nothing
         right = accuracy(model, test)
-        print(f"{title}: loss {loss:.4f}, test accuracy {100 * right:.2f} %, {bar.pace}", flush=True)
+        print(
+            f"{title}: loss {loss:.4f}, test accuracy {100 * right:.2f} %, {bar.pace}", flush=True
+        )
         training.end_epoch(loss=loss, test_accuracy=right)
     result = training.curves["test_accuracy"][-1]
     print(f"test accuracy: {100 * result:.2f} %")

@@ -1,7 +1,8 @@
-"""Separates points of two classes in the plane. In: one of six point sets. Out: how many points are on the right side.
+"""Separates points of two classes in the plane. In: one of six point sets. Out: how many points are
+on the right side.
 
-    python examples/points.py --dataset spiral
-    python examples/points.py --dataset xor --plot xor.png    # the boundary that was found, and the curves
+    python examples/points.py --dataset spiral python examples/points.py --dataset xor --plot
+    xor.png    # the boundary that was found, and the curves
 
 The sets are those that MiniTorch trains on (https://minitorch.github.io).
 """
@@ -43,7 +44,9 @@ def count_right(scores: wf.Tensor, labels: wf.Tensor) -> wf.Tensor:
 
 
 @wf.jit
-def train_step(model: Network, optimizer: nn.optim.Adam, x: wf.Tensor, labels: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+def train_step(
+    model: Network, optimizer: nn.optim.Adam, x: wf.Tensor, labels: wf.Tensor
+) -> tuple[wf.Tensor, wf.Tensor]:
     """(the loss, how many points were right) before the step."""
     optimizer.zero_grad()
     scores = model(x)
@@ -74,8 +77,18 @@ def plot(path: Path, title: str, model: Network, data: Points, curves: common.Cu
     side = wf.linspace(0, 1, 200)
     grid = wf.stack(wf.meshgrid(side, side, indexing="xy"), axis=2)
     scores = model(grid.reshape(-1, 2)).reshape(200, 200)
-    plane.imshow(scores.sigmoid().cpu().numpy(), origin="lower", extent=(0, 1, 0, 1), cmap="coolwarm", alpha=0.5, vmin=0, vmax=1)
-    plane.contour(side.cpu().numpy(), side.cpu().numpy(), scores.cpu().numpy(), levels=[0], colors="k")
+    plane.imshow(
+        scores.sigmoid().cpu().numpy(),
+        origin="lower",
+        extent=(0, 1, 0, 1),
+        cmap="coolwarm",
+        alpha=0.5,
+        vmin=0,
+        vmax=1,
+    )
+    plane.contour(
+        side.cpu().numpy(), side.cpu().numpy(), scores.cpu().numpy(), levels=[0], colors="k"
+    )
     for label, colour in enumerate(("tab:blue", "tab:red")):
         plane.scatter(*data.x[data.y == label].T, c=colour, s=10, label=f"class {label}")
     plane.plot([], [], "k", label="boundary found")
@@ -87,11 +100,33 @@ def plot(path: Path, title: str, model: Network, data: Points, curves: common.Cu
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = common.options("Separate points of two classes in the plane.", epochs=1000)
-    parser.add_argument("--dataset", choices=POINT_SETS, default="spiral", help="which set (default: spiral)")
-    parser.add_argument("--points", type=common.positive, metavar="N", default=500, help="points to train on (default: 500)")
-    parser.add_argument("--batch-size", type=common.positive, metavar="N", help="points per step (default: all)")
-    parser.add_argument("--hidden", type=common.positive, metavar="N", default=32, help="units in two layers each (default: 32)")
-    parser.add_argument("--lr", type=common.positive_float, metavar="X", default=0.02, help="Adam's first rate (default: 0.02)")
+    parser.add_argument(
+        "--dataset", choices=POINT_SETS, default="spiral", help="which set (default: spiral)"
+    )
+    parser.add_argument(
+        "--points",
+        type=common.positive,
+        metavar="N",
+        default=500,
+        help="points to train on (default: 500)",
+    )
+    parser.add_argument(
+        "--batch-size", type=common.positive, metavar="N", help="points per step (default: all)"
+    )
+    parser.add_argument(
+        "--hidden",
+        type=common.positive,
+        metavar="N",
+        default=32,
+        help="units in two layers each (default: 32)",
+    )
+    parser.add_argument(
+        "--lr",
+        type=common.positive_float,
+        metavar="X",
+        default=0.02,
+        help="Adam's first rate (default: 0.02)",
+    )
     return parser.parse_args(argv)
 
 
@@ -99,7 +134,10 @@ def main(argv: Sequence[str] | None = None) -> float:
     """Trains and reports; returns the share of the points that end on the right side."""
     args = arguments(argv)
     wf.manual_seed(args.seed)
-    train, fresh = points(args.dataset, args.points, args.seed), points(args.dataset, FRESH, args.seed + 1)
+    train, fresh = (
+        points(args.dataset, args.points, args.seed),
+        points(args.dataset, FRESH, args.seed + 1),
+    )
     data = DataLoader(train, args.batch_size or args.points, shuffle=args.batch_size is not None)
     model = Network(args.hidden)
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
@@ -113,10 +151,14 @@ def main(argv: Sequence[str] | None = None) -> float:
             training.end_epoch(loss=loss, accuracy=right, seconds=time.perf_counter() - start)
             bar.update(1, loss)
             if worth_a_line(epoch, args.epochs):
-                bar.print(f"epoch {epoch + 1}/{args.epochs}: loss {loss:.4f}, {100 * right:.1f} % right")
+                bar.print(
+                    f"epoch {epoch + 1}/{args.epochs}: loss {loss:.4f}, {100 * right:.1f} % right"
+                )
     result = accuracy(model, train)
     shares = f"{100 * result:.1f} % of {len(train)} points right, {100 * accuracy(model, fresh):.1f} % of {FRESH} fresh ones"
-    print(f"{args.dataset}: {shares}; an epoch takes {1e3 * median(training.curves['seconds']):.2f} ms")
+    print(
+        f"{args.dataset}: {shares}; an epoch takes {1e3 * median(training.curves['seconds']):.2f} ms"
+    )
     if args.plot:
         plot(args.plot, f"{args.dataset}: {shares}", model, train, training.curves)
     return result

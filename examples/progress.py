@@ -12,9 +12,11 @@ from typing import Any, Self
 
 
 class Progress:
-    """The pace of a loop, on a terminal with a bar of tqdm: `with Progress("epoch 1/3", 60_000, "images") as bar: ...`
+    """The pace of a loop, on a terminal with a bar of tqdm: `with Progress("epoch 1/3", 60_000,
+    "images") as bar: ...`
 
-    The first steps of a process take longer, since they are `compiled`: there it says so until the first one is done.
+    The first steps of a process take longer, since they are `compiled`: there it says so until the
+    first one is done.
     """
 
     def __init__(self, title: str, total: int, unit: str, compiled: bool = False) -> None:

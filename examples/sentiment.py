@@ -1,11 +1,14 @@
-"""Tells praise from blame in film reviews. In: SST-2's files, or nothing. Out: the accuracy on unseen sentences after each epoch.
+"""Tells praise from blame in film reviews. In: SST-2's files, or nothing. Out: the accuracy on
+unseen sentences after each epoch.
 
-    python examples/sentiment.py                              # SST-2 if it can be downloaded, else reviews of a small grammar
-    WEFT_DATA_DIR=folder python examples/sentiment.py         # folder/sst2 holds train.tsv and dev.tsv of GLUE
-    python examples/sentiment.py --classify "warm and funny"  # what it makes of a sentence of yours, in the end
+    python examples/sentiment.py                              # SST-2 if it can be downloaded, else
+    reviews of a small grammar WEFT_DATA_DIR=folder python examples/sentiment.py         #
+    folder/sst2 holds train.tsv and dev.tsv of GLUE python examples/sentiment.py --classify "warm
+    and funny"  # what it makes of a sentence of yours, in the end
 
-A convolutional network over word vectors (Kim 2014, Convolutional Neural Networks for Sentence Classification) that starts
-from random vectors, or with --glove from those of a file. What is reported is the accuracy after the last epoch.
+A convolutional network over word vectors (Kim 2014, Convolutional Neural Networks for Sentence
+Classification) that starts from random vectors, or with --glove from those of a file. What is
+reported is the accuracy after the last epoch.
 """
 
 from __future__ import annotations
@@ -39,15 +42,20 @@ WIDTHS = (8, 16, 24, 40, 64)  # of batches: each is compiled once
 EVALUATION_BATCH = 218  # a quarter of SST-2's 872 sentences
 SMOOTHING = 0.1  # of a label goes to both sides alike: a few words rarely settle a matter
 FALL = 0.3  # of the rate is left after 1000 steps, whatever the number of epochs
-WORD_DROPOUT = 0.1  # of the words count as unknown while training, so that unknown words have a vector too
+WORD_DROPOUT = (
+    0.1  # of the words count as unknown while training, so that unknown words have a vector too
+)
 
 
 class SentimentCNN(nn.Module):
-    """Tokens (N, L) -> scores (N, 2): the strongest answer of each filter anywhere in the sentence, and a linear layer."""
+    """Tokens (N, L) -> scores (N, 2): the strongest answer of each filter anywhere in the sentence,
+    and a linear layer."""
 
     def __init__(self, words: int, dim: int, filters: int) -> None:
         self.embedding = nn.Embedding(words, dim)
-        self.embedding.weight.assign(nn.init.uniform((words, dim), -0.1, 0.1))  # small: what is learned decides, not the start
+        self.embedding.weight.assign(
+            nn.init.uniform((words, dim), -0.1, 0.1)
+        )  # small: what is learned decides, not the start
         self.convolutions = nn.ModuleList(nn.Conv1d(dim, filters, window) for window in WINDOWS)
         self.dropout = nn.Dropout(0.5)
         self.output = nn.Linear(filters * len(WINDOWS), 2)
@@ -59,11 +67,14 @@ class SentimentCNN(nn.Module):
 
 
 class Encoded(Dataset):
-    """Sentences as numbers of words. A batch is (tokens (n, width), labels (n,)), of the least width that it fits in."""
+    """Sentences as numbers of words. A batch is (tokens (n, width), labels (n,)), of the least
+    width that it fits in."""
 
     def __init__(self, sentences: Sentences, vocabulary: Vocabulary) -> None:
         rows = [vocabulary.encode(tokenize(text)) for text in sentences.texts]
-        end = max(WINDOWS)  # with at least so many filled places after each sentence, the width changes no score
+        end = max(
+            WINDOWS
+        )  # with at least so many filled places after each sentence, the width changes no score
         self.tokens = pad_sequences([row[: WIDTHS[-1] - end] for row in rows], WIDTHS[-1])
         self.lengths = np.array([min(len(row) + end, WIDTHS[-1]) for row in rows])
         self.labels = sentences.labels
@@ -80,7 +91,9 @@ class Encoded(Dataset):
 
 
 @wf.jit
-def train_step(model: SentimentCNN, optimizer: nn.optim.Adam, tokens: wf.Tensor, labels: wf.Tensor) -> wf.Tensor:
+def train_step(
+    model: SentimentCNN, optimizer: nn.optim.Adam, tokens: wf.Tensor, labels: wf.Tensor
+) -> wf.Tensor:
     dropped = (wf.rand(*tokens.shape) < WORD_DROPOUT) & (tokens != 0)
     optimizer.zero_grad()
     loss = F.cross_entropy(model(wf.where(dropped, 1, tokens)), labels, label_smoothing=SMOOTHING)
@@ -108,7 +121,11 @@ def accuracy(model: SentimentCNN, data: Encoded) -> float:
 
 
 def train_epoch(
-    model: SentimentCNN, optimizer: nn.optim.Adam, schedule: nn.optim.ExponentialLR, data: DataLoader, bar: Progress
+    model: SentimentCNN,
+    optimizer: nn.optim.Adam,
+    schedule: nn.optim.ExponentialLR,
+    data: DataLoader,
+    bar: Progress,
 ) -> float:
     """The mean loss over the batches."""
     total, seen = 0.0, 0
@@ -123,7 +140,9 @@ def train_epoch(
 
 def verdict(model: SentimentCNN, vocabulary: Vocabulary, text: str) -> str:
     """What the model makes of a text."""
-    tokens, _ = Encoded(Sentences([text], np.zeros(1, np.int64), "the user"), vocabulary).take_rows(np.zeros(1, np.int64))
+    tokens, _ = Encoded(Sentences([text], np.zeros(1, np.int64), "the user"), vocabulary).take_rows(
+        np.zeros(1, np.int64)
+    )
     with wf.no_grad():
         praise = scores(model.eval(), wf.tensor(tokens)).item()
     return f"{text!r}: {'praise' if praise > 0.5 else 'blame'} ({100 * max(praise, 1 - praise):.0f} % sure)"
@@ -134,23 +153,67 @@ def set_vectors(model: SentimentCNN, vocabulary: Vocabulary, path: str) -> int:
     vectors, known = read_glove(path, vocabulary)
     start = model.embedding.weight.cpu().numpy()
     if vectors.shape != start.shape:
-        raise DataError(f"{path}: the vectors have {vectors.shape[1]} numbers, the model has {start.shape[1]}: use --dim")
+        raise DataError(
+            f"{path}: the vectors have {vectors.shape[1]} numbers, the model has {start.shape[1]}: use --dim"
+        )
     model.embedding.weight.assign(wf.tensor(np.where(known[:, None], vectors, start)))
     return int(known.sum())
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = common.options("Tell praise from blame in film reviews.", epochs="3 for SST-2, 10 for the embedded reviews")
-    parser.add_argument("--batch-size", type=common.positive, metavar="N", default=64, help="sentences per step (default: 64)")
-    parser.add_argument(
-        "--lr", type=common.positive_float, default=2e-3, help="rate of Adam at first (default: 0.002), falling"
+    parser = common.options(
+        "Tell praise from blame in film reviews.", epochs="3 for SST-2, 10 for the embedded reviews"
     )
-    parser.add_argument("--dim", type=common.positive, metavar="N", default=50, help="numbers of a word's vector (default: 50)")
-    parser.add_argument("--filters", type=common.positive, metavar="N", default=100, help="filters of each width (default: 100)")
-    parser.add_argument("--glove", metavar="FILE", help="start from the word vectors of this file, in GloVe's text format")
-    parser.add_argument("--data", metavar="FOLDER", help="folder of SST-2 (or WEFT_DATA_DIR, a download, embedded reviews)")
-    parser.add_argument("--limit", type=common.positive, metavar="N", help="use only so many training and dev sentences")
-    parser.add_argument("--classify", metavar="TEXT", action="append", default=[], help="in the end, judge this sentence")
+    parser.add_argument(
+        "--batch-size",
+        type=common.positive,
+        metavar="N",
+        default=64,
+        help="sentences per step (default: 64)",
+    )
+    parser.add_argument(
+        "--lr",
+        type=common.positive_float,
+        default=2e-3,
+        help="rate of Adam at first (default: 0.002), falling",
+    )
+    parser.add_argument(
+        "--dim",
+        type=common.positive,
+        metavar="N",
+        default=50,
+        help="numbers of a word's vector (default: 50)",
+    )
+    parser.add_argument(
+        "--filters",
+        type=common.positive,
+        metavar="N",
+        default=100,
+        help="filters of each width (default: 100)",
+    )
+    parser.add_argument(
+        "--glove",
+        metavar="FILE",
+        help="start from the word vectors of this file, in GloVe's text format",
+    )
+    parser.add_argument(
+        "--data",
+        metavar="FOLDER",
+        help="folder of SST-2 (or WEFT_DATA_DIR, a download, embedded reviews)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=common.positive,
+        metavar="N",
+        help="use only so many training and dev sentences",
+    )
+    parser.add_argument(
+        "--classify",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="in the end, judge this sentence",
+    )
     return parser.parse_args(argv)
 
 
@@ -173,14 +236,18 @@ def main(argv: Sequence[str] | None = None) -> float:
     data = DataLoader(train, batch_sampler=sampler)
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
     schedule = nn.optim.ExponentialLR(optimizer, FALL ** (1 / 1000))
-    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary)
+    training = common.Training(
+        args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary
+    )
     for epoch in training:
         title = f"epoch {epoch + 1}/{args.epochs}"
         bar = Progress(title, len(train), "sentences", compiled=epoch == training.first)
         loss = train_epoch(model, optimizer, schedule, data, bar)
         result = accuracy(model, dev)
         training.end_epoch(loss=loss, dev_accuracy=result)
-        print(f"{title}: loss {loss:.4f}, dev accuracy {100 * result:.2f} %, {bar.pace}", flush=True)
+        print(
+            f"{title}: loss {loss:.4f}, dev accuracy {100 * result:.2f} %, {bar.pace}", flush=True
+        )
     if args.plot:
         panels = {"loss": {"training": "loss"}, "accuracy": {"dev": "dev_accuracy"}}
         training.curves.plot(args.plot, f"Praise and blame in {len(train):,} sentences", panels)

@@ -1,10 +1,12 @@
-"""Fits y = sin(x)^2, one point at a time. In: 51 points. Out: the loss of the last point after each epoch.
+"""Fits y = sin(x)^2, one point at a time. In: 51 points. Out: the loss of the last point after each
+epoch.
 
     python examples/sine.py
     python examples/sine.py --plot fit.png    # the losses, and the network between the points
 
-The network, the data and the drawing of the parameters are those of the regression in Norch's documentation
-(https://github.com/lucasdelimanogueira/PyNorch); with the defaults the losses are, too: 1.7035 at first, 0.1297 at last.
+The network, the data and the drawing of the parameters are those of the regression in Norch's
+documentation (https://github.com/lucasdelimanogueira/PyNorch); with the defaults the losses are,
+too: 1.7035 at first, 0.1297 at last.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ Pair = tuple[wf.Tensor, wf.Tensor]
 
 
 def network(seed: int) -> nn.Sequential:
-    """1-10-1 with a sigmoid; every parameter in turn is drawn from -1 .. 1 by Python's generator."""
+    """1-10-1 with a sigmoid; every parameter in turn is drawn from -1 .. 1 by Python's
+    generator."""
     model = nn.Sequential(nn.Linear(1, 10), nn.Sigmoid(), nn.Linear(10, 1))
     generator = random.Random(seed)
     for p in model.parameters():
@@ -42,7 +45,9 @@ def points() -> list[Pair]:
 
 
 @wf.jit
-def train_step(model: nn.Sequential, optimizer: nn.optim.SGD, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+def train_step(
+    model: nn.Sequential, optimizer: nn.optim.SGD, x: wf.Tensor, y: wf.Tensor
+) -> wf.Tensor:
     optimizer.zero_grad()
     loss = F.mse_loss(model(x), y)
     loss.backward()
@@ -58,13 +63,25 @@ def train_epoch(model: nn.Sequential, optimizer: nn.optim.SGD, data: Sequence[Pa
 
 
 def plot(path: Path, model: nn.Sequential, curves: common.Curves) -> None:
-    """The losses, and the network beside the points, with the error of both the network and the best constant."""
-    figure, (left, right) = common.new_figure("Regression of sin(x)² by 10 sigmoids, as in Norch's documentation", 2)
+    """The losses, and the network beside the points, with the error of both the network and the
+    best constant."""
+    figure, (left, right) = common.new_figure(
+        "Regression of sin(x)² by 10 sigmoids, as in Norch's documentation", 2
+    )
     common.draw_curves(left, "loss", {"last point": curves["loss"]})
     x, y = wf.linspace(0, POINTS[-1], 500), wf.tensor([sin(x) ** 2 for x in POINTS])
     error = F.mse_loss(model(wf.tensor(POINTS).reshape(-1, 1)).squeeze(1), y).item()
-    right.plot(x.cpu().numpy(), model(x.reshape(-1, 1)).cpu().numpy(), label=f"network: mean squared error {error:.3f}")
-    right.axhline(y.mean().item(), color="grey", linestyle=":", label=f"best constant: {y.var(correction=0).item():.3f}")
+    right.plot(
+        x.cpu().numpy(),
+        model(x.reshape(-1, 1)).cpu().numpy(),
+        label=f"network: mean squared error {error:.3f}",
+    )
+    right.axhline(
+        y.mean().item(),
+        color="grey",
+        linestyle=":",
+        label=f"best constant: {y.var(correction=0).item():.3f}",
+    )
     right.plot(POINTS, y.cpu().numpy(), "k.", label="points to learn")
     right.set_xlabel("x")
     right.set_title(f"after {len(curves['loss'])} epochs")
@@ -73,8 +90,16 @@ def plot(path: Path, model: nn.Sequential, curves: common.Curves) -> None:
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = common.options("Fit y = sin(x)^2 with 10 sigmoids, one point at a time.", epochs=10, seed=1)
-    parser.add_argument("--lr", type=common.positive_float, metavar="X", default=1e-3, help="SGD's rate (default: 0.001)")
+    parser = common.options(
+        "Fit y = sin(x)^2 with 10 sigmoids, one point at a time.", epochs=10, seed=1
+    )
+    parser.add_argument(
+        "--lr",
+        type=common.positive_float,
+        metavar="X",
+        default=1e-3,
+        help="SGD's rate (default: 0.001)",
+    )
     return parser.parse_args(argv)
 
 

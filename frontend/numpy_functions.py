@@ -1,8 +1,10 @@
-"""NumPy's functions of Tensors. In: a call such as np.exp(x) or np.sort(x). Out: what Weft's function gives, or an error.
+"""NumPy's functions of Tensors. In: a call such as np.exp(x) or np.sort(x). Out: what Weft's
+function gives, or an error.
 
-NumPy hands over such calls by two protocols: __array_ufunc__ (NEP 13) and __array_function__ (NEP 18). A function is known by its
-name; its arguments go by the names of NumPy's parameters, since places may differ. Functions that describe values, write them
-or give them back as arrays are left to NumPy, as np.asarray(x) is: nothing is computed there.
+NumPy hands over such calls by two protocols: __array_ufunc__ (NEP 13) and __array_function__ (NEP
+18). A function is known by its name; its arguments go by the names of NumPy's parameters, since
+places may differ. Functions that describe values, write them or give them back as arrays are left
+to NumPy, as np.asarray(x) is: nothing is computed there.
 """
 
 from __future__ import annotations
@@ -25,32 +27,87 @@ Function = Callable[..., Any]
 KNOWN = (Tensor, np.ndarray, np.generic, int, float, list, tuple)
 RENAMED = {
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")},
-    **{"power": "pow", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift"},
-    **{"conjugate": "conj", "rint": "round", "around": "round", "amax": "max", "amin": "min", "array": "tensor"},
+    **{
+        "power": "pow",
+        "invert": "bitwise_invert",
+        "left_shift": "bitwise_left_shift",
+        "right_shift": "bitwise_right_shift",
+    },
+    **{
+        "conjugate": "conj",
+        "rint": "round",
+        "around": "round",
+        "amax": "max",
+        "amin": "min",
+        "array": "tensor",
+    },
     **{"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"},  # of SciPy
 }
 METHODS = {
-    **{"add.reduce": "sum", "multiply.reduce": "prod", "maximum.reduce": "max", "minimum.reduce": "min"},
-    **{"logical_and.reduce": "all", "logical_or.reduce": "any", "add.accumulate": "cumsum", "multiply.accumulate": "cumprod"},
+    **{
+        "add.reduce": "sum",
+        "multiply.reduce": "prod",
+        "maximum.reduce": "max",
+        "minimum.reduce": "min",
+    },
+    **{
+        "logical_and.reduce": "all",
+        "logical_or.reduce": "any",
+        "add.accumulate": "cumsum",
+        "multiply.accumulate": "cumprod",
+    },
 }
 PARAMETERS = {"a_min": "min", "a_max": "max", "ddof": "correction", "constant_values": "value"}
-HINTS = {"assume_unique", "copy", "kind", "optimize", "overwrite_input", "subok"}  # they change no value
+HINTS = {
+    "assume_unique",
+    "copy",
+    "kind",
+    "optimize",
+    "overwrite_input",
+    "subok",
+}  # they change no value
 DIFFERENT = {
     "split": "wf.chunk(x, n) for n parts, wf.split(x, sizes) for parts of these sizes",
     "put_along_axis": "x = wf.put_along_axis(x, indices, values, axis), which leaves the old value as it is",
 }
-IN_LINALG = {"matmul", "matrix_transpose", "norm", "outer", "tensordot", "vecdot"}  # others are not there, or differ
+IN_LINALG = {
+    "matmul",
+    "matrix_transpose",
+    "norm",
+    "outer",
+    "tensordot",
+    "vecdot",
+}  # others are not there, or differ
 DESCRIBING = {"can_cast", "iscomplexobj", "isrealobj", "ndim", "result_type", "shape", "size"}
 CONVERTING = {
-    *("array2string", "array_repr", "array_str", "copyto", "save", "savetxt", "savez", "savez_compressed"),
-    *("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "may_share_memory", "shares_memory"),
+    *(
+        "array2string",
+        "array_repr",
+        "array_str",
+        "copyto",
+        "save",
+        "savetxt",
+        "savez",
+        "savez_compressed",
+    ),
+    *(
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "broadcast_arrays",
+        "may_share_memory",
+        "shares_memory",
+    ),
 }
 
 # ---------------------------------------------------------------- ufuncs
 
 
-def ufunc(called: np.ufunc, method: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    """What __array_ufunc__ gives. Raises CallError for a ufunc, or an option of one, that Weft lacks."""
+def ufunc(
+    called: np.ufunc, method: str, inputs: tuple[Any, ...], options: Mapping[str, Any]
+) -> Any:
+    """What __array_ufunc__ gives. Raises CallError for a ufunc, or an option of one, that Weft
+    lacks."""
     for x in inputs:
         if not isinstance(x, KNOWN):
             return NotImplemented  # another library may know
@@ -61,10 +118,16 @@ def ufunc(called: np.ufunc, method: str, inputs: tuple[Any, ...], options: Mappi
         raise _not_there(f"np.{called.__name__}")
     if called in (np.equal, np.not_equal) and _has_no_dtype(inputs):
         return called is np.not_equal
-    return _with_output(f"np.{called.__name__}", name, inputs, options) if options else getattr(ops, name)(*inputs)
+    return (
+        _with_output(f"np.{called.__name__}", name, inputs, options)
+        if options
+        else getattr(ops, name)(*inputs)
+    )
 
 
-def _of_method(called: np.ufunc, method: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+def _of_method(
+    called: np.ufunc, method: str, inputs: tuple[Any, ...], options: Mapping[str, Any]
+) -> Any:
     """np.add.reduce(x), and so on."""
     label = f"{called.__name__}.{method}"
     if label not in METHODS:
@@ -79,14 +142,18 @@ def _with_output(label: str, name: str, inputs: tuple[Any, ...], options: Mappin
         return result
     out = options["out"][0]
     if not isinstance(out, np.ndarray):
-        raise errors.CallError(f"{label}: out= is an array; a Tensor is given a value by x.assign(...) or x[...] = ...")
+        raise errors.CallError(
+            f"{label}: out= is an array; a Tensor is given a value by x.assign(...) or x[...] = ..."
+        )
     np.copyto(out, result.numpy(), casting="same_kind")
     return out
 
 
 def _has_no_dtype(inputs: tuple[Any, ...]) -> bool:
     """Is there an array of what has no dtype here, such as texts?"""
-    return any(dt.from_numpy(x.dtype) is None for x in inputs if isinstance(x, (np.ndarray, np.generic)))
+    return any(
+        dt.from_numpy(x.dtype) is None for x in inputs if isinstance(x, (np.ndarray, np.generic))
+    )
 
 
 @cache
@@ -102,14 +169,22 @@ def _name_of_ufunc(called: np.ufunc) -> str | None:
 # ---------------------------------------------------------------- other functions
 
 
-def function(called: Function, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What __array_function__ gives. Raises CallError for a function, or an argument of one, that Weft lacks."""
+def function(
+    called: Function, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    """What __array_function__ gives. Raises CallError for a function, or an argument of one, that
+    Weft lacks."""
     if not all(issubclass(t, (Tensor, np.ndarray)) for t in types):
         return NotImplemented
-    name, label = called.__name__, f"{called.__module__.replace('numpy', 'np', 1)}.{called.__name__}"
+    name, label = (
+        called.__name__,
+        f"{called.__module__.replace('numpy', 'np', 1)}.{called.__name__}",
+    )
     if name in DESCRIBING or name in CONVERTING:
         plain = _stand_in if name in DESCRIBING else Tensor.numpy
-        return called(*(_mapped(plain, x) for x in args), **{k: _mapped(plain, x) for k, x in kwargs.items()})
+        return called(
+            *(_mapped(plain, x) for x in args), **{k: _mapped(plain, x) for k, x in kwargs.items()}
+        )
     alike = ALIKE.get(label.removeprefix("np."))
     if alike is not None:
         return alike(*args, **kwargs)
@@ -143,7 +218,9 @@ def _stand_in(x: Tensor) -> np.ndarray[Any, Any]:
 _parameters = cache(signature)
 
 
-def _bound(called: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _bound(
+    called: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
     """(what NumPy requires, in order, by its names the rest that is not the default)."""
     try:
         found = _parameters(called)
@@ -168,15 +245,24 @@ def _call(label: str, name: str, places: Any, names: Mapping[str, Any]) -> Any:
     """Weft's function of this name, with NumPy's arguments."""
     called = getattr(ops, name)
     there = _parameters(called).parameters
-    given = {PARAMETERS.get(k, k): value for k, value in names.items() if k in there or k not in HINTS}
+    given = {
+        PARAMETERS.get(k, k): value for k, value in names.items() if k in there or k not in HINTS
+    }
     unknown = [k for k in given if k not in there]
     if unknown:
-        how = "give what it returns a name" if unknown == ["out"] else f"write {label}(x.numpy(), ...)"
-        raise errors.CallError(f"{label} of a Tensor is wf.{name}, which has no {unknown[0]}=: {how}")
+        how = (
+            "give what it returns a name"
+            if unknown == ["out"]
+            else f"write {label}(x.numpy(), ...)"
+        )
+        raise errors.CallError(
+            f"{label} of a Tensor is wf.{name}, which has no {unknown[0]}=: {how}"
+        )
     return called(*places, **given)
 
 
-# ---------------------------------------------------------------- functions that Weft has in another form
+# ---------------------------------------------------------------- functions that Weft has in
+# another form
 
 
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -198,7 +284,9 @@ def _column_stack(tup: Any) -> Tensor:
     return ops.concat([x if x.ndim > 1 else x.reshape(-1, 1) for x in columns], axis=1)  # type: ignore[no-any-return]
 
 
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, **others: Any) -> Tensor:
+def _pad(
+    array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, **others: Any
+) -> Tensor:
     """NumPy takes a value for each side; Weft takes one for all."""
     values = {*np.ravel(constant_values).tolist()}
     value = values.pop() if len(values) == 1 else constant_values
@@ -206,23 +294,35 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: An
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """numpy.linalg.norm: with an order and two axes that of matrices, else that of the elements along the axes."""
+    """numpy.linalg.norm: with an order and two axes that of matrices, else that of the elements
+    along the axes."""
     x = ops.asarray(x)
-    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = (
+        tuple(range(x.ndim))
+        if axis is None
+        else axis
+        if isinstance(axis, (tuple, list))
+        else (axis,)
+    )
     if ord is None or (len(axes) == 2 and isinstance(ord, str) and ord == "fro"):
         return ops.norm(x, 2, axes, keepdims)  # type: ignore[no-any-return]
-    return ops.norm(x, ord, axes, keepdims) if len(axes) < 2 else _matrix_norm(x, ord, axes, keepdims)
+    return (
+        ops.norm(x, ord, axes, keepdims) if len(axes) < 2 else _matrix_norm(x, ord, axes, keepdims)
+    )
 
 
 def _matrix_norm(x: Tensor, ord: Any, axes: Any, keepdims: bool) -> Tensor:
-    """The greatest (of a negative order: least) sum of |x| along columns (of order 1) or rows (of an infinite one)."""
+    """The greatest (of a negative order: least) sum of |x| along columns (of order 1) or rows (of
+    an infinite one)."""
     if len(axes) != 2 or isinstance(ord, str) or ord not in (1, -1, inf, -inf):
         raise errors.CallError(
             f"np.linalg.norm: Weft has no norm of order {ord!r} along {len(axes)} axes: write np.linalg.norm(x.numpy(), ...), "
             f"or wf.norm(x, ord, axis) for the norm of the elements"
         )
     summed, other = axes if abs(ord) == 1 else axes[::-1]
-    out = (ops.max if ord > 0 else ops.min)(ops.norm(x, 1, summed, keepdims=True), other, keepdims=True)
+    out = (ops.max if ord > 0 else ops.min)(
+        ops.norm(x, 1, summed, keepdims=True), other, keepdims=True
+    )
     return out if keepdims else ops.squeeze(out, tuple(axes))  # type: ignore[no-any-return]
 
 

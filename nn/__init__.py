@@ -1,4 +1,5 @@
-"""Layers, losses and optimisers: functions of Tensors, nothing else. Names and layouts follow torch.nn."""
+"""Layers, losses and optimisers: functions of Tensors, nothing else. Names and layouts follow
+torch.nn."""
 
 from __future__ import annotations
 
@@ -13,13 +14,37 @@ from .module import Buffer, Module, Parameter
 from .stateless import functional_call
 
 __all__ = [
-    "Buffer", "CheckpointError", "CheckpointFileError", "GradScaler", "Module", "Parameter", "amp",
-    "autocast", "data", "functional", "functional_call", "init", "load", "optim", "parallel",
-    "save", "utils",
+    "Buffer",
+    "CheckpointError",
+    "CheckpointFileError",
+    "GradScaler",
+    "Module",
+    "Parameter",
+    "amp",
+    "autocast",
+    "data",
+    "functional",
+    "functional_call",
+    "init",
+    "load",
+    "optim",
+    "parallel",
+    "save",
+    "utils",
 ]
 __all__ += layers.__all__  # type: ignore[attr-defined]
 
-for _module in (amp, data, data.transforms, functional, init, optim, optim.lr_scheduler, parallel, utils):
+for _module in (
+    amp,
+    data,
+    data.transforms,
+    functional,
+    init,
+    optim,
+    optim.lr_scheduler,
+    parallel,
+    utils,
+):
     vars(_module)["__getattr__"] = of_module(_module.__name__)
 if not TYPE_CHECKING:  # a checker knows what there is
     __getattr__ = of_module(__name__)

@@ -37,11 +37,13 @@ VERSION = 1  # of the JSON: {"version", "objects", "generator"}
 
 
 def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
-    """Writes named objects to a file: anything with state_dict(), Tensors, and numbers, texts, lists, tuples, dicts of all these.
+    """Writes named objects to a file: anything with state_dict(), Tensors, and numbers, texts,
+    lists, tuples, dicts of all these.
 
-    The state of the random generator is always part of it. The file appears, or replaces an old one, only when it is complete.
-    Raises DTypeError for what cannot be stored, CallError for an object without a name, CheckpointFileError (an OSError) where
-    the file cannot be written, MissingPackageError without the package safetensors.
+    The state of the random generator is always part of it. The file appears, or replaces an old
+    one, only when it is complete. Raises DTypeError for what cannot be stored, CallError for an
+    object without a name, CheckpointFileError (an OSError) where the file cannot be written,
+    MissingPackageError without the package safetensors.
 
     >>> net = nn.Linear(3, 1)
     >>> nn.save("run.safetensors", model=net, epoch=7)
@@ -58,13 +60,17 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
     _share(tree, parts)
     text = json.dumps({"version": VERSION, "objects": tree, "generator": ops.get_rng_state()})
     if len(text) > MOST_TEXT:
-        raise errors.ArgumentError(f"save: the part that is not Tensors takes {len(text):,} characters, more than {MOST_TEXT:,}")
+        raise errors.ArgumentError(
+            f"save: the part that is not Tensors takes {len(text):,} characters, more than {MOST_TEXT:,}"
+        )
     write(place, parts, text)
 
 
 def _require_names(who: str, unnamed: tuple[Any, ...]) -> None:
     if unnamed:
-        raise errors.CallError(f"{who}: objects are passed by name, as in {who}(path, model=model), not {brief(unnamed[0])}")
+        raise errors.CallError(
+            f"{who}: objects are passed by name, as in {who}(path, model=model), not {brief(unnamed[0])}"
+        )
 
 
 def _state(x: Any) -> Any:
@@ -72,9 +78,13 @@ def _state(x: Any) -> Any:
 
 
 def _share(tree: Any, parts: dict[str, Any]) -> None:
-    """Of Tensors in the same memory leaves one in `parts`, and lets the JSON of the others name it."""
+    """Of Tensors in the same memory leaves one in `parts`, and lets the JSON of the others name
+    it."""
     first: dict[Any, str] = {}
-    names = {name: first.setdefault((s.address, s.layout) if 0 not in s.shape else name, name) for name, s in parts.items()}
+    names = {
+        name: first.setdefault((s.address, s.layout) if 0 not in s.shape else name, name)
+        for name, s in parts.items()
+    }
     stack = [tree]
     while stack:
         match stack.pop():
@@ -90,14 +100,17 @@ def _share(tree: Any, parts: dict[str, Any]) -> None:
 
 
 def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any) -> dict[str, Any]:
-    """Loads what a file holds under these names into the objects, by load_state_dict(), or assign() of a Tensor.
+    """Loads what a file holds under these names into the objects, by load_state_dict(), or assign()
+    of a Tensor.
 
-    Returns the rest: a dict of values and Tensors, and of the states of objects that were not named. Of a safetensors file of
-    other origin that is each Tensor by its name; "model.conv1.weight" is loaded into `model=`. The random generator goes on as
-    when the file was written, unless random_state is False.
+    Returns the rest: a dict of values and Tensors, and of the states of objects that were not
+    named. Of a safetensors file of other origin that is each Tensor by its name;
+    "model.conv1.weight" is loaded into `model=`. The random generator goes on as when the file was
+    written, unless random_state is False.
 
-    All is loaded or nothing: CheckpointError says what does not fit, or what is wrong with the file, and then every object and
-    the generator are as they were. It is a CheckpointFileError, which is an OSError, too, where the file cannot be read.
+    All is loaded or nothing: CheckpointError says what does not fit, or what is wrong with the
+    file, and then every object and the generator are as they were. It is a CheckpointFileError,
+    which is an OSError, too, where the file cannot be read.
 
     >>> nn.save("two.safetensors", weight=wf.ones(2), best=0.5)
     >>> weight = wf.zeros(2)
@@ -108,14 +121,26 @@ def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any)
     _require_names("load", unnamed)
     place, random_state = as_path("load", path), as_bool("load", "random_state", random_state)
     for name, x in objects.items():
-        if not isinstance(x, Tensor) and not (hasattr(x, "state_dict") and hasattr(x, "load_state_dict")):
-            raise errors.DTypeError(f"load: {name} is {brief(x)}, into which nothing can be loaded; load() returns the rest")
+        if not isinstance(x, Tensor) and not (
+            hasattr(x, "state_dict") and hasattr(x, "load_state_dict")
+        ):
+            raise errors.DTypeError(
+                f"load: {name} is {brief(x)}, into which nothing can be loaded; load() returns the rest"
+            )
     states, generator = _contents(place, objects)
     for name, x in objects.items():
         if name not in states:
-            is_state = all(isinstance(t, Tensor) for t in states.values()) and hasattr(x, "state_dict")
-            advice = f"; a state_dict alone is loaded by {name}.load_state_dict(nn.load(path))" if is_state else ""
-            raise CheckpointError(f"{place}: there is no {name!r} in it; there are {some([*states])}{advice}")
+            is_state = all(isinstance(t, Tensor) for t in states.values()) and hasattr(
+                x, "state_dict"
+            )
+            advice = (
+                f"; a state_dict alone is loaded by {name}.load_state_dict(nn.load(path))"
+                if is_state
+                else ""
+            )
+            raise CheckpointError(
+                f"{place}: there is no {name!r} in it; there are {some([*states])}{advice}"
+            )
     before = ops.get_rng_state()
     try:
         if random_state and generator is not None:
@@ -136,11 +161,14 @@ def _contents(path: Path, objects: Mapping[str, Any]) -> tuple[dict[str, Any], A
     content = json.loads(text)
     if content["version"] != VERSION:
         raise CheckpointError(f"{path}: it was written by a later version of Weft")
-    return {name: decoded(x, tensors) for name, x in content["objects"].items()}, content["generator"]
+    return {name: decoded(x, tensors) for name, x in content["objects"].items()}, content[
+        "generator"
+    ]
 
 
 def _grouped(tensors: Mapping[str, Tensor], objects: Mapping[str, Any]) -> dict[str, Any]:
-    """Tensors of a file of other origin: those whose names begin with that of an object are its state."""
+    """Tensors of a file of other origin: those whose names begin with that of an object are its
+    state."""
     states: dict[str, Any] = {}
     for name, t in tensors.items():
         owner = next((o for o in objects if name.startswith(f"{o}.")), None)
@@ -152,7 +180,8 @@ def _grouped(tensors: Mapping[str, Tensor], objects: Mapping[str, Any]) -> dict[
 
 
 def _load_all(path: Path, objects: Mapping[str, Any], states: Mapping[str, Any]) -> None:
-    """Loads each; if one refuses, all get back what they had. Optimisers come last: to load a schedule sets their rates."""
+    """Loads each; if one refuses, all get back what they had. Optimisers come last: to load a
+    schedule sets their rates."""
     order = sorted(objects.items(), key=lambda item: isinstance(item[1], Optimizer))
     before = [(x, x.detach() if isinstance(x, Tensor) else x.state_dict()) for _, x in order]
     touched = 0

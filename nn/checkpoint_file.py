@@ -1,6 +1,8 @@
-"""One safetensors file. In: Tensors by name and a text. Out: the file, whole or not at all; and from a file what it holds.
+"""One safetensors file. In: Tensors by name and a text. Out: the file, whole or not at all; and
+from a file what it holds.
 
-The format (github.com/huggingface/safetensors): the length of a header, the header in JSON, the elements of all Tensors.
+The format (github.com/huggingface/safetensors): the length of a header, the header in JSON, the
+elements of all Tensors.
 """
 
 from __future__ import annotations
@@ -30,14 +32,34 @@ from ..runtime.memory.storage import Storage
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-KEY = "weft"  # of checksum and text, in the header's metadata: one key, since safetensors writes several in no fixed order
+# of checksum and text, in the header's metadata: one key, since safetensors writes several in no
+# fixed order
+KEY = "weft"
 NAMES = {
-    **{"BOOL": dt.bool_, "I8": dt.int8, "I16": dt.int16, "I32": dt.int32, "I64": dt.int64, "U8": dt.uint8, "U16": dt.uint16},
-    **{"U32": dt.uint32, "U64": dt.uint64, "F16": dt.float16, "BF16": dt.bfloat16, "F32": dt.float32, "F64": dt.float64},
+    **{
+        "BOOL": dt.bool_,
+        "I8": dt.int8,
+        "I16": dt.int16,
+        "I32": dt.int32,
+        "I64": dt.int64,
+        "U8": dt.uint8,
+        "U16": dt.uint16,
+    },
+    **{
+        "U32": dt.uint32,
+        "U64": dt.uint64,
+        "F16": dt.float16,
+        "BF16": dt.bfloat16,
+        "F32": dt.float32,
+        "F64": dt.float64,
+    },
 }
 OTHERS = {  # by their first bytes
     b"PK\x03\x04": "a zip file, as torch.save and np.savez write",
-    **dict.fromkeys((b"\x80\x02\x8a", b"\x80\x04\x95", b"\x80\x05\x95"), "a pickle, as torch.save wrote in earlier versions"),
+    **dict.fromkeys(
+        (b"\x80\x02\x8a", b"\x80\x04\x95", b"\x80\x05\x95"),
+        "a pickle, as torch.save wrote in earlier versions",
+    ),
     b"\x93NUMPY": "an array, as np.save writes",
     b"\x89HDF": "an HDF5 file, as Keras writes",
 }
@@ -75,7 +97,9 @@ def safetensors(version: str = "0.8") -> Any:
             return package
     except ImportError:
         pass
-    raise errors.MissingPackageError(f"checkpoints need safetensors {version} or later: pip install 'safetensors>={version}'")
+    raise errors.MissingPackageError(
+        f"checkpoints need safetensors {version} or later: pip install 'safetensors>={version}'"
+    )
 
 
 # ---------------------------------------------------------------- to a file
@@ -90,16 +114,24 @@ def realized(tensors: Mapping[str, Tensor]) -> dict[str, Storage]:
 
 
 def write(path: Path, parts: Mapping[str, Storage], text: str) -> None:
-    """Replaces the file. Raises CheckpointFileError, and leaves the old one, if it cannot be written to the end."""
+    """Replaces the file. Raises CheckpointFileError, and leaves the old one, if it cannot be
+    written to the end."""
     package = safetensors()
     parts = {name: storage.on_host(s) for name, s in parts.items()}
     specs = {
-        name: package.TensorSpec(dtype=s.dtype.name, shape=s.shape, data_ptr=s.address, data_len=s.dtype.itemsize * prod(s.shape))
+        name: package.TensorSpec(
+            dtype=s.dtype.name,
+            shape=s.shape,
+            data_ptr=s.address,
+            data_len=s.dtype.itemsize * prod(s.shape),
+        )
         for name, s in parts.items()
     }
     try:
         with _replacing(path) as temporary:
-            package.serialize_file(specs, temporary, {KEY: f"{checksum(_elements(parts), text)} {text}"})
+            package.serialize_file(
+                specs, temporary, {KEY: f"{checksum(_elements(parts), text)} {text}"}
+            )
     except (OSError, ValueError, package.SafetensorError) as error:
         raise CheckpointFileError(f"{path}: cannot be written: {_reason(error)}") from error
 
@@ -109,7 +141,8 @@ def _elements(parts: Mapping[str, Storage]) -> dict[str, tuple[DType, Array]]:
 
 
 def checksum(elements: Mapping[str, tuple[DType, Array]], text: str) -> str:
-    """The CRC-32 of a file's content: names, dtypes, shapes and elements in the order of the names, then the text."""
+    """The CRC-32 of a file's content: names, dtypes, shapes and elements in the order of the names,
+    then the text."""
     checksum = 0
     for name, (dtype, array) in sorted(elements.items()):
         checksum = zlib.crc32(f"{name} {dtype.name} {array.shape}".encode(), checksum)
@@ -119,13 +152,16 @@ def checksum(elements: Mapping[str, tuple[DType, Array]], text: str) -> str:
 
 def _reason(error: Exception) -> str:
     """What the system says, or safetensors."""
-    plain = re.sub(r"^Error while (de)?serializing: (I/O error: )?| \(os error \d+\)$", "", str(error))
+    plain = re.sub(
+        r"^Error while (de)?serializing: (I/O error: )?| \(os error \d+\)$", "", str(error)
+    )
     return getattr(error, "strerror", None) or plain
 
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[Path]:
-    """A file beside `path` that takes its place when it is complete and on the disk, and is removed if that fails."""
+    """A file beside `path` that takes its place when it is complete and on the disk, and is removed
+    if that fails."""
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -139,7 +175,9 @@ def _replacing(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink()
         raise
-    with suppress(OSError):  # the file is complete; what may be lost with the power is that it is the new one
+    with suppress(
+        OSError
+    ):  # the file is complete; what may be lost with the power is that it is the new one
         _flush(target.parent)
 
 
@@ -156,7 +194,8 @@ def _flush(path: Path) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, tuple[DType, Array]], str | None]:
-    """(elements by name, the text or None). Raises CheckpointError for anything but a whole safetensors file."""
+    """(elements by name, the text or None). Raises CheckpointError for anything but a whole
+    safetensors file."""
     package = safetensors()
     try:
         data = path.read_bytes()
@@ -165,8 +204,14 @@ def read(path: Path) -> tuple[dict[str, tuple[DType, Array]], str | None]:
         raise CheckpointFileError(f"{path}: cannot be read: {_reason(error)}") from error
     except package.SafetensorError as error:
         kind = next((text for start, text in OTHERS.items() if data.startswith(start)), None)
-        what = "not a safetensors file, or damaged" if kind is None else f"this is {kind}, not a safetensors file"
-        raise CheckpointError(f"{path}: {what}: {_reason(error) if kind is None else OTHERS_ADVICE}") from None
+        what = (
+            "not a safetensors file, or damaged"
+            if kind is None
+            else f"this is {kind}, not a safetensors file"
+        )
+        raise CheckpointError(
+            f"{path}: {what}: {_reason(error) if kind is None else OTHERS_ADVICE}"
+        ) from None
     elements = {name: _part(path, name, **part) for name, part in parts.items()}
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     kept = (header.get("__metadata__") or {}).get(KEY)
@@ -178,14 +223,20 @@ def read(path: Path) -> tuple[dict[str, tuple[DType, Array]], str | None]:
     return elements, text
 
 
-def _part(path: Path, name: str, dtype: str, shape: list[int], data: bytearray) -> tuple[DType, Array]:
+def _part(
+    path: Path, name: str, dtype: str, shape: list[int], data: bytearray
+) -> tuple[DType, Array]:
     if dtype not in NAMES:
-        raise CheckpointError(f"{path}: {name} has elements of type {dtype}; Weft has {', '.join(NAMES)}")
+        raise CheckpointError(
+            f"{path}: {name} has elements of type {dtype}; Weft has {', '.join(NAMES)}"
+        )
     known = NAMES[dtype]
     try:
         return known, np.frombuffer(data, known.carrier).reshape(shape)
     except ValueError as error:  # too many axes, or no elements but a size beyond all memory
-        raise CheckpointError(f"{path}: {name} has shape {tuple(shape)}, which no array has ({error})") from None
+        raise CheckpointError(
+            f"{path}: {name} has shape {tuple(shape)}, which no array has ({error})"
+        ) from None
 
 
 def as_tensor(dtype: DType, array: Array) -> Tensor:

@@ -1,4 +1,5 @@
-"""Attributes that a Module computes from its parts. In: a name and a recipe. Out: the attribute, made anew at each access."""
+"""Attributes that a Module computes from its parts. In: a name and a recipe. Out: the attribute,
+made anew at each access."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ class Derived:
 
 def recipe_of(module: Any, name: str) -> Recipe | None:
     """How the attribute is computed, if it is."""
-    derived = object.__getattribute__(module, "__dict__").get(ATTRIBUTE)  # vars() would count as read in a jitted function
+    derived = object.__getattribute__(module, "__dict__").get(
+        ATTRIBUTE
+    )  # vars() would count as read in a jitted function
     return None if derived is None else derived.recipes.get(name)
 
 

@@ -1,6 +1,8 @@
-"""Initial values. In: a Tensor, whose value is replaced. Out: the same Tensor, with draws of weft's generator (`wf.manual_seed`).
+"""Initial values. In: a Tensor, whose value is replaced. Out: the same Tensor, with draws of weft's
+generator (`wf.manual_seed`).
 
-Names with an underscore are torch's, and assign to a Tensor of any float dtype; the others make a Tensor of a shape.
+Names with an underscore are torch's, and assign to a Tensor of any float dtype; the others make a
+Tensor of a shape.
 """
 
 from __future__ import annotations
@@ -30,10 +32,30 @@ from .initial import (
 )
 
 __all__ = [
-    "calculate_gain", "constant_", "eye_", "fans", "kaiming_normal", "kaiming_normal_",
-    "kaiming_uniform", "kaiming_uniform_", "layer_bias", "layer_weight", "normal", "normal_",
-    "ones_", "orthogonal", "orthogonal_", "trunc_normal", "trunc_normal_", "uniform", "uniform_",
-    "xavier_normal", "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
+    "calculate_gain",
+    "constant_",
+    "eye_",
+    "fans",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "layer_bias",
+    "layer_weight",
+    "normal",
+    "normal_",
+    "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "trunc_normal",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_normal",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zeros_",
 ]
 
 T = TypeVar("T", bound=Tensor)
@@ -73,7 +95,9 @@ def normal_(tensor: T, mean: float = 0.0, std: float = 1.0) -> T:
     return _drawn(normal, tensor, mean, std)
 
 
-def trunc_normal_(tensor: T, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> T:
+def trunc_normal_(
+    tensor: T, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
+) -> T:
     """Normal with this mean and standard deviation, but none outside of [a, b].
 
     >>> abs(nn.init.trunc_normal_(wf.zeros(1000))).max().item() <= 2
@@ -110,7 +134,8 @@ def zeros_(tensor: T) -> T:
 
 
 def eye_(tensor: T) -> T:
-    """Ones on the diagonal of a matrix, zeros elsewhere. Raises ShapeError for anything but a matrix.
+    """Ones on the diagonal of a matrix, zeros elsewhere. Raises ShapeError for anything but a
+    matrix.
 
     >>> nn.init.eye_(wf.zeros(2, 3)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
@@ -121,7 +146,8 @@ def eye_(tensor: T) -> T:
 
 
 def xavier_uniform_(tensor: T, gain: float = 1.0) -> T:
-    """Uniform with bound gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). Raises ShapeError below two axes.
+    """Uniform with bound gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). Raises
+    ShapeError below two axes.
 
     >>> abs(nn.init.xavier_uniform_(wf.zeros(4, 2))).max().item() <= 1
     True
@@ -138,8 +164,11 @@ def xavier_normal_(tensor: T, gain: float = 1.0) -> T:
     return _drawn(xavier_normal, tensor, gain)
 
 
-def kaiming_uniform_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> T:
-    """Uniform with bound gain * sqrt(3 / fan) (He et al. 2015); a: the slope of the leaky relu that follows.
+def kaiming_uniform_(
+    tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+) -> T:
+    """Uniform with bound gain * sqrt(3 / fan) (He et al. 2015); a: the slope of the leaky relu that
+    follows.
 
     >>> abs(nn.init.kaiming_uniform_(wf.zeros(2, 6))).max().item() <= 1
     True
@@ -147,8 +176,11 @@ def kaiming_uniform_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlineari
     return _drawn(kaiming_uniform, tensor, a, mode, nonlinearity)
 
 
-def kaiming_normal_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> T:
-    """Normal with standard deviation gain / sqrt(fan) (He et al. 2015); a: the slope of the leaky relu that follows.
+def kaiming_normal_(
+    tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+) -> T:
+    """Normal with standard deviation gain / sqrt(fan) (He et al. 2015); a: the slope of the leaky
+    relu that follows.
 
     >>> nn.init.kaiming_normal_(wf.zeros(2, 6), mode="fan_out", nonlinearity="relu").shape
     (2, 6)
@@ -157,7 +189,8 @@ def kaiming_normal_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearit
 
 
 def orthogonal_(tensor: T, gain: float = 1.0) -> T:
-    """Orthonormal rows or columns, whichever are fewer, times gain (Saxe et al. 2014). Computed now, by NumPy.
+    """Orthonormal rows or columns, whichever are fewer, times gain (Saxe et al. 2014). Computed
+    now, by NumPy.
 
     >>> w = nn.init.orthogonal_(wf.zeros(5, 2))
     >>> bool(wf.allclose(w.T @ w, wf.eye(2), atol=1e-6))

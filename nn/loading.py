@@ -1,5 +1,5 @@
-"""Assignment of a state_dict. In: the Tensors of a Module by name, the state. Out: their new values, or one error that lists all
-that does not fit.
+"""Assignment of a state_dict. In: the Tensors of a Module by name, the state. Out: their new
+values, or one error that lists all that does not fit.
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ from ..signals import deferred
 
 
 class Keys(NamedTuple):
-    """The names that load_state_dict did not find in the state, and those that it found no place for."""
+    """The names that load_state_dict did not find in the state, and those that it found no place
+    for."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
 
 
 def load(who: str, own: Mapping[str, Tensor], given: Mapping[str, Any], strict: bool) -> Keys:
-    """Assigns by name. A Tensor may stand in `own` under several names, of which the state needs one."""
+    """Assigns by name. A Tensor may stand in `own` under several names, of which the state needs
+    one."""
     if not isinstance(given, Mapping):
-        raise errors.DTypeError(f"load_state_dict: the state must be a dict of Tensors or arrays by name, not {brief(given)}")
+        raise errors.DTypeError(
+            f"load_state_dict: the state must be a dict of Tensors or arrays by name, not {brief(given)}"
+        )
     named = {id(t) for name, t in own.items() if name in given}
     missing: dict[int, str] = {}
     for name, t in own.items():
@@ -41,7 +45,9 @@ def load(who: str, own: Mapping[str, Tensor], given: Mapping[str, Any], strict: 
     for name, t in own.items():
         if name in given:
             try:
-                values[id(t)] = Value(t, fitting(name, t, given[name]), isinstance(given[name], Tensor))
+                values[id(t)] = Value(
+                    t, fitting(name, t, given[name]), isinstance(given[name], Tensor)
+                )
             except errors.WeftError as error:
                 misfits.append(error)
     _refuse(who, [*_wrong_names(keys)] if strict else [], misfits)
@@ -58,7 +64,8 @@ class Value(NamedTuple):
 
 
 def _assign(values: Sequence[Value]) -> None:
-    """A Tensor takes over the memory of its next value where it can, and shares it with whoever holds that; else it is copied."""
+    """A Tensor takes over the memory of its next value where it can, and shares it with whoever
+    holds that; else it is copied."""
     ops.realize([v.next for v in values])  # a value that cannot be computed changes nothing, either
     memory = [(v, _memory_to_take(v)) for v in values]
     copied = [v for v, stored in memory if stored is None]
@@ -72,7 +79,8 @@ def _assign(values: Sequence[Value]) -> None:
 
 
 def _memory_to_take(v: Value) -> Storage | None:
-    """That of a leaf, or of an array's elements that were cast: all of a buffer, to which no other library can write."""
+    """That of a leaf, or of an array's elements that were cast: all of a buffer, to which no other
+    library can write."""
     if state.traces or (v.of.requires_grad and not v.of.is_leaf):
         return None
     n = v.next.node.src[0] if v.next.node.op is Op.DETACH else v.next.node
@@ -100,7 +108,9 @@ def _wrong_names(keys: Keys) -> Iterator[str]:
 def _refuse(who: str, names: list[str], misfits: list[errors.WeftError]) -> None:
     if names or misfits:
         kind = errors.StateError if names else type(misfits[0])
-        raise kind(f"load_state_dict: the state does not fit {who}: {'; '.join([*names, *map(str, misfits)])}")
+        raise kind(
+            f"load_state_dict: the state does not fit {who}: {'; '.join([*names, *map(str, misfits)])}"
+        )
 
 
 def fitting(name: str, own: Tensor, value: Any) -> Tensor:

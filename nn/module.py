@@ -1,4 +1,5 @@
-"""Module: a tree of layers that computes. In: attributes and a forward() of a subclass. Out: calls, modes, state, text."""
+"""Module: a tree of layers that computes. In: attributes and a forward() of a subclass. Out: calls,
+modes, state, text."""
 
 from __future__ import annotations
 
@@ -25,14 +26,16 @@ Hook = Callable[..., Any]
 
 @dataclass
 class Hooks:
-    """What runs before and after forward(). No list or dict, since Modules among them are no part of the tree."""
+    """What runs before and after forward(). No list or dict, since Modules among them are no part
+    of the tree."""
 
     before: list[Hook] = field(default_factory=list)
     after: list[Hook] = field(default_factory=list)
 
 
 class Module(Tree):
-    """The base of every layer. Parameters, Buffers, Modules, and lists, tuples or dicts of them, count when set as attributes.
+    """The base of every layer. Parameters, Buffers, Modules, and lists, tuples or dicts of them,
+    count when set as attributes.
 
     >>> class Scale(nn.Module):
     ...     def __init__(self):
@@ -48,7 +51,9 @@ class Module(Tree):
         def children(self) -> Iterator[Module]: ...
         def modules(self) -> Iterator[Module]: ...
         def named_children(self) -> Iterator[tuple[str, Module]]: ...
-        def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]: ...
+        def named_modules(
+            self, prefix: str = "", remove_duplicate: bool = True
+        ) -> Iterator[tuple[str, Module]]: ...
         def get_submodule(self, target: str) -> Module: ...
 
     training: bool = True  # until train(False) or eval()
@@ -78,14 +83,19 @@ class Module(Tree):
     def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> Handle:
         """hook(module, args) runs before forward; what it returns, unless None, replaces args.
 
-        Returns a handle whose remove() removes the hook. In a jitted function a hook runs only while that is traced.
+        Returns a handle whose remove() removes the hook. In a jitted function a hook runs only
+        while that is traced.
         """
-        return Handle(self._hooks().before, as_function("register_forward_pre_hook", "a hook", hook))
+        return Handle(
+            self._hooks().before, as_function("register_forward_pre_hook", "a hook", hook)
+        )
 
     def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> Handle:
-        """hook(module, args, result) runs after forward; what it returns, unless None, replaces the result.
+        """hook(module, args, result) runs after forward; what it returns, unless None, replaces the
+        result.
 
-        Returns a handle whose remove() removes the hook. In a jitted function a hook runs only while that is traced.
+        Returns a handle whose remove() removes the hook. In a jitted function a hook runs only
+        while that is traced.
         """
         return Handle(self._hooks().after, as_function("register_forward_hook", "a hook", hook))
 
@@ -95,9 +105,11 @@ class Module(Tree):
     # ------------------------------------------------------------ modes
 
     def train(self, mode: bool = True) -> Self:
-        """Training mode for every Module of the tree; with False that of evaluation: nothing dropped, statistics not updated.
+        """Training mode for every Module of the tree; with False that of evaluation: nothing
+        dropped, statistics not updated.
 
-        A Module below that defines train() itself decides for its part of the tree, so it may stay frozen.
+        A Module below that defines train() itself decides for its part of the tree, so it may stay
+        frozen.
         """
         mode = as_bool("train", "mode", mode)
         stack: list[Module] = [self]
@@ -118,7 +130,8 @@ class Module(Tree):
         return self.train(False)
 
     def apply(self, fn: Callable[[Module], object]) -> Self:
-        """Calls fn on every Module of the tree once, children first; one below that defines apply() itself gets fn instead."""
+        """Calls fn on every Module of the tree once, children first; one below that defines apply()
+        itself gets fn instead."""
         as_function("apply", "fn", fn)
         stack: list[tuple[Module, Iterator[Module]]] = [(self, self.children())]
         seen = {id(self)}
@@ -145,15 +158,20 @@ class Module(Tree):
 
     # ------------------------------------------------------------ dtypes, devices
 
-    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> Self:
-        """Every Parameter, its gradient and every Buffer on another device, floats in another dtype: m.to("cuda", wf.float64).
+    def to(
+        self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False
+    ) -> Self:
+        """Every Parameter, its gradient and every Buffer on another device, floats in another
+        dtype: m.to("cuda", wf.float64).
 
-        All of the tree, whatever a subclass lists in parameters(). Parameters and Buffers stay the same objects. Raises
-        DTypeError for a dtype that is no float, DeviceError.
+        All of the tree, whatever a subclass lists in parameters(). Parameters and Buffers stay the
+        same objects. Raises DTypeError for a dtype that is no float, DeviceError.
         """
         place, target = destination(args, device, dtype)
         if target is not None and not target.is_float:
-            raise errors.DTypeError(f"{type(self).__name__}.to: parameters are floats, which {target.name} is not")
+            raise errors.DTypeError(
+                f"{type(self).__name__}.to: parameters are floats, which {target.name} is not"
+            )
         for _, t in [*Tree.named_parameters(self), *Tree.named_buffers(self)]:
             goal = (place, target if t.dtype.is_float else None)
             new = t.to(*goal)
@@ -167,7 +185,8 @@ class Module(Tree):
         return self.to("cpu")
 
     def cuda(self, device: int = 0) -> Self:
-        """On a GPU, the first one unless another is named by its number. Raises DeviceError where there is none."""
+        """On a GPU, the first one unless another is named by its number. Raises DeviceError where
+        there is none."""
         return self.to(f"cuda:{device}")
 
     def float(self) -> Self:
@@ -189,25 +208,33 @@ class Module(Tree):
     # ------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The present value of every Parameter and persistent Buffer; later updates do not change it.
+        """The present value of every Parameter and persistent Buffer; later updates do not change
+        it.
 
-        A Module below that defines state_dict() itself says what stands there for its part of the tree.
+        A Module below that defines state_dict() itself says what stands there for its part of the
+        tree.
         """
         values = {name: t.detach() for name, t in self._state(remove_duplicate=True).items()}
         replaced: tuple[str, ...] = ()
         for name, module in self.named_modules():
             path = f"{name}."
-            if module is not self and not path.startswith(replaced) and _has_own(module, "state_dict"):
+            if (
+                module is not self
+                and not path.startswith(replaced)
+                and _has_own(module, "state_dict")
+            ):
                 replaced += (path,)
                 values = {name: t for name, t in values.items() if not name.startswith(path)}
                 values |= {path + name: t for name, t in module.state_dict().items()}
         return values
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Keys:
-        """Assigns Tensors or arrays by name, each cast to the dtype that is there. Returns (missing_keys, unexpected_keys).
+        """Assigns Tensors or arrays by name, each cast to the dtype that is there. Returns
+        (missing_keys, unexpected_keys).
 
-        Nothing is assigned unless every shape fits and, if strict, every name does; a shared Parameter needs one of its names.
-        Raises StateError (a KeyError and RuntimeError), ShapeError, DTypeError; each lists all names and shapes that do not fit.
+        Nothing is assigned unless every shape fits and, if strict, every name does; a shared
+        Parameter needs one of its names. Raises StateError (a KeyError and RuntimeError),
+        ShapeError, DTypeError; each lists all names and shapes that do not fit.
         """
         return load(type(self).__name__, self._state(remove_duplicate=False), state_dict, strict)
 
@@ -218,8 +245,11 @@ class Module(Tree):
     # ------------------------------------------------------------ text
 
     def num_parameters(self, trainable_only: bool = False) -> int:
-        """How many numbers the Parameters hold, or those that require a gradient; a shared Parameter counts once."""
-        return sum(p.size for _, p in self._named(Parameter) if p.requires_grad or not trainable_only)
+        """How many numbers the Parameters hold, or those that require a gradient; a shared
+        Parameter counts once."""
+        return sum(
+            p.size for _, p in self._named(Parameter) if p.requires_grad or not trainable_only
+        )
 
     def extra_repr(self) -> str:
         """What stands between the brackets of the repr of a layer."""

@@ -1,6 +1,8 @@
-"""Parameters and Buffers of Modules. In: a Tensor or any array. Out: a Parameter, which is learned, or a Buffer, which is not.
+"""Parameters and Buffers of Modules. In: a Tensor or any array. Out: a Parameter, which is learned,
+or a Buffer, which is not.
 
-Both are leaves of their own: of a value in memory they share the memory, of a lazy one they are computed with the next program.
+Both are leaves of their own: of a value in memory they share the memory, of a lazy one they are
+computed with the next program.
 """
 
 from __future__ import annotations
@@ -26,11 +28,14 @@ def clear_gradients(name: str, tensors: Iterable[Tensor], set_to_none: bool) -> 
 
 def _set_data(self: Tensor, value: Any) -> None:
     """An attribute that nothing reads would be set, and the value would stay."""
-    raise errors.AttributeError(f"{type(self).__name__}.data is not set: write {OF_TENSORS['data']}")
+    raise errors.AttributeError(
+        f"{type(self).__name__}.data is not set: write {OF_TENSORS['data']}"
+    )
 
 
 class Parameter(Tensor):
-    """A Tensor that a Module learns, made from a Tensor or any array of floats; it requires a gradient and is a leaf.
+    """A Tensor that a Module learns, made from a Tensor or any array of floats; it requires a
+    gradient and is a leaf.
 
     Raises DTypeError for integers and bools.
 
@@ -44,16 +49,21 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
         value = as_tensor("Parameter", "data", data)
         if not value.dtype.is_float:
-            raise errors.DTypeError(f"Parameter: the data must be floats, since it is learned, not {value.dtype.name}")
-        super().__init__(value.node, requires_grad=True)  # a leaf of its own, even over an expression
+            raise errors.DTypeError(
+                f"Parameter: the data must be floats, since it is learned, not {value.dtype.name}"
+            )
+        super().__init__(
+            value.node, requires_grad=True
+        )  # a leaf of its own, even over an expression
         self.requires_grad_(requires_grad)
 
 
 class Buffer(Tensor):
-    """State of a Module that no gradient reaches, made from a Tensor or any array of any dtype: statistics, counts, tables.
+    """State of a Module that no gradient reaches, made from a Tensor or any array of any dtype:
+    statistics, counts, tables.
 
-    A persistent one is part of the state_dict. `assign`, and operators like `+=`, give it the value that the next program
-    computes, at every call of a jitted function, too.
+    A persistent one is part of the state_dict. `assign`, and operators like `+=`, give it the value
+    that the next program computes, at every call of a jitted function, too.
 
     >>> calls = nn.Buffer(0)
     >>> calls += 1

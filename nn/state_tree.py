@@ -1,8 +1,11 @@
-"""Nested state as JSON and Tensors, and back. In: dicts, lists, tuples, numbers, texts, Tensors. Out: JSON, Tensors by name.
+"""Nested state as JSON and Tensors, and back. In: dicts, lists, tuples, numbers, texts, Tensors.
+Out: JSON, Tensors by name.
 
-    {"step": 3, "mean": <Tensor>}  ->  {"step": 3, "mean": {"$tensor": "adam.mean"}}  and  {"adam.mean": <Tensor>}
+    {"step": 3, "mean": <Tensor>}  ->  {"step": 3, "mean": {"$tensor": "adam.mean"}}  and
+    {"adam.mean": <Tensor>}
 
-What JSON lacks is written as a dict with one key that begins with $: tuples, and dicts with other keys than plain texts.
+What JSON lacks is written as a dict with one key that begins with $: tuples, and dicts with other
+keys than plain texts.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from ..ir.graph.brief import brief
 
 
 def encoded(name: str, x: Any, tensors: dict[str, Tensor]) -> Any:
-    """The JSON of x; its Tensors are added to `tensors` under dotted names. Raises DTypeError for anything else."""
+    """The JSON of x; its Tensors are added to `tensors` under dotted names. Raises DTypeError for
+    anything else."""
     match x:
         case Tensor():
             while name in tensors:
@@ -36,7 +40,10 @@ def encoded(name: str, x: Any, tensors: dict[str, Tensor]) -> Any:
         case tuple():
             return {"$tuple": encoded(name, list(x), tensors)}
         case Mapping():
-            items = [(_key(name, key), encoded(f"{name}.{key}", value, tensors)) for key, value in x.items()]
+            items = [
+                (_key(name, key), encoded(f"{name}.{key}", value, tensors))
+                for key, value in x.items()
+            ]
             plain = all(isinstance(key, str) and not key.startswith("$") for key in x)
             return dict(items) if plain else {"$items": [list(item) for item in items]}
     what = "neither a Tensor nor made of numbers, texts, lists and dicts, and has no state_dict()"
@@ -45,7 +52,9 @@ def encoded(name: str, x: Any, tensors: dict[str, Tensor]) -> Any:
 
 def _key(name: str, key: Any) -> Any:
     if not isinstance(key, (str, int)):
-        raise errors.DTypeError(f"save: {name} is a dict with the key {brief(key)}, which is neither a text nor an int")
+        raise errors.DTypeError(
+            f"save: {name} is a dict with the key {brief(key)}, which is neither a text nor an int"
+        )
     return key
 
 

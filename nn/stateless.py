@@ -1,4 +1,5 @@
-"""A Module as a function of its parameters. In: a Module, Tensors by dotted names, arguments. Out: what it computes of them."""
+"""A Module as a function of its parameters. In: a Module, Tensors by dotted names, arguments. Out:
+what it computes of them."""
 
 from __future__ import annotations
 
@@ -13,14 +14,19 @@ from .tree import some
 
 
 def functional_call(
-    module: Module, parameters_and_buffers: Mapping[str, Tensor], args: Any = (), kwargs: Mapping[str, Any] | None = None
+    module: Module,
+    parameters_and_buffers: Mapping[str, Tensor],
+    args: Any = (),
+    kwargs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """module(*args, **kwargs) with these Tensors, by dotted name, in the places of its Parameters and Buffers.
+    """module(*args, **kwargs) with these Tensors, by dotted name, in the places of its Parameters
+    and Buffers.
 
-    The Tensors may be computed from others, as fast weights are, so that gradients of any order flow through them; what is not
-    named is the Module's own. A shared Parameter is replaced everywhere. Afterwards the Module is as before; what it set over a
-    replaced Buffer is forgotten. args: a tuple, or the only argument. The Module must not run in another thread meanwhile.
-    Raises StateError for a name that the Module lacks, DTypeError for anything but Tensors.
+    The Tensors may be computed from others, as fast weights are, so that gradients of any order
+    flow through them; what is not named is the Module's own. A shared Parameter is replaced
+    everywhere. Afterwards the Module is as before; what it set over a replaced Buffer is forgotten.
+    args: a tuple, or the only argument. The Module must not run in another thread meanwhile. Raises
+    StateError for a name that the Module lacks, DTypeError for anything but Tensors.
 
     >>> layer = nn.Linear(2, 1, bias=False)
     >>> nn.functional_call(layer, {"weight": wf.ones(1, 2)}, wf.ones(3, 2)).tolist()
@@ -28,7 +34,12 @@ def functional_call(
     """
     values = _values(module, parameters_and_buffers)
     places = [vars(m) for m in module.modules()]
-    changed = [(fields, name, old) for fields in places for name, old in fields.items() if _replaced(old, values) is not old]
+    changed = [
+        (fields, name, old)
+        for fields in places
+        for name, old in fields.items()
+        if _replaced(old, values) is not old
+    ]
     try:
         for fields, name, old in changed:
             fields[name] = _replaced(old, values)
@@ -41,12 +52,19 @@ def functional_call(
 def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
     """By id of a Parameter or Buffer, what stands for it."""
     if not isinstance(module, Module) or not isinstance(tensors, Mapping):
-        raise errors.DTypeError(f"functional_call: takes a Module and a dict of Tensors, not {brief(module)}, {brief(tensors)}")
-    own = {**dict(module.named_buffers(remove_duplicate=False)), **dict(module.named_parameters(remove_duplicate=False))}
+        raise errors.DTypeError(
+            f"functional_call: takes a Module and a dict of Tensors, not {brief(module)}, {brief(tensors)}"
+        )
+    own = {
+        **dict(module.named_buffers(remove_duplicate=False)),
+        **dict(module.named_parameters(remove_duplicate=False)),
+    }
     unknown = [name for name in tensors if name not in own]
     if unknown:
         names = some([*map(str, unknown)])
-        raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {some([*own])}")
+        raise errors.StateError(
+            f"functional_call: {type(module).__name__} has no {names}; it has {some([*own])}"
+        )
     for name, value in tensors.items():
         if not isinstance(value, Tensor):
             raise errors.DTypeError(f"functional_call: {name} must be a Tensor, not {brief(value)}")
@@ -54,7 +72,8 @@ def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
 
 
 def _replaced(x: Any, values: Mapping[int, Tensor]) -> Any:
-    """An attribute with what stands for its Tensors, also in lists, tuples and dicts; the same object if there are none."""
+    """An attribute with what stands for its Tensors, also in lists, tuples and dicts; the same
+    object if there are none."""
     match x:
         case Tensor():
             return values.get(id(x), x)

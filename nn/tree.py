@@ -1,4 +1,5 @@
-"""The tree that Modules make. In: attributes set by a subclass. Out: Modules, Parameters and Buffers by their dotted names."""
+"""The tree that Modules make. In: attributes set by a subclass. Out: Modules, Parameters and
+Buffers by their dotted names."""
 
 from __future__ import annotations
 
@@ -23,12 +24,14 @@ class Tree(Attributes, Naming):
     """What a Module holds: set as attributes, or in lists, tuples and dicts of them."""
 
     def __init__(self) -> None:
-        """Nothing, and no other class's: one beside a Module is set up by its own __init__, as in PyTorch."""
+        """Nothing, and no other class's: one beside a Module is set up by its own __init__, as in
+        PyTorch."""
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(self, name: str) -> Any:
-            """What is computed from other attributes, like a parametrised weight; for what there is not: says what it may be."""
+            """What is computed from other attributes, like a parametrised weight; for what there is
+            not: says what it may be."""
             __tracebackhide__ = True
             recipe = recipe_of(self, name)
             if recipe is not None:
@@ -37,10 +40,13 @@ class Tree(Attributes, Naming):
                 return object.__getattribute__(self, name)
             if name.startswith("_"):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            raise no_attribute(f"{type(self).__name__!r} object", name, partial(dir, self), OF_MODULES)
+            raise no_attribute(
+                f"{type(self).__name__!r} object", name, partial(dir, self), OF_MODULES
+            )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """A Tensor set over a Buffer becomes its next value, as far as shape and dtype allow, else another Buffer.
+        """A Tensor set over a Buffer becomes its next value, as far as shape and dtype allow, else
+        another Buffer.
 
         Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
         """
@@ -49,7 +55,9 @@ class Tree(Attributes, Naming):
             value = value.value
         if old is MISSING and recipe_of(self, name) is not None:
             what = f"{type(self).__name__}.{name} is computed from other parts of the layer"
-            raise errors.ArgumentError(f"{what}: change those, or remove its parametrizations or pruning first")
+            raise errors.ArgumentError(
+                f"{what}: change those, or remove its parametrizations or pruning first"
+            )
         if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
             if isinstance(old, Parameter):
                 what = f"{type(self).__name__}.{name} is a Parameter: set another one or None"
@@ -59,7 +67,9 @@ class Tree(Attributes, Naming):
                 value = old.assign(value) if fits else Buffer(value, old.persistent)
         object.__setattr__(self, name, value)
         if value is not old:
-            changed(self, name, old, value, _is_part(value) or _is_part(old))  # jitted functions that read it look again
+            changed(
+                self, name, old, value, _is_part(value) or _is_part(old)
+            )  # jitted functions that read it look again
 
     def __delattr__(self, name: str) -> None:
         old = vars(self).get(name)
@@ -67,9 +77,12 @@ class Tree(Attributes, Naming):
         changed(self, name, old, MISSING, _is_part(old))
 
     def register_parameter(self, name: str, parameter: Parameter | None) -> None:
-        """The same as setting an attribute, for names that a program makes; None keeps the place free."""
+        """The same as setting an attribute, for names that a program makes; None keeps the place
+        free."""
         if not isinstance(parameter, Parameter | None):
-            raise errors.DTypeError(f"register_parameter: {name!r} must be a Parameter or None, not {brief(parameter)}")
+            raise errors.DTypeError(
+                f"register_parameter: {name!r} must be a Parameter or None, not {brief(parameter)}"
+            )
         self._register("register_parameter", name, parameter)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
@@ -80,16 +93,22 @@ class Tree(Attributes, Naming):
     def add_module(self, name: str, module: Any) -> None:
         """Sets the attribute to a Module, or to None."""
         if not isinstance(module, Tree | None):
-            raise errors.DTypeError(f"add_module: {name!r} must be a Module or None, not {brief(module)}")
+            raise errors.DTypeError(
+                f"add_module: {name!r} must be a Module or None, not {brief(module)}"
+            )
         self._register("add_module", name, module)
 
     register_module = add_module
 
     def _register(self, who: str, name: str, value: Any) -> None:
         if not isinstance(name, str) or not name or "." in name:
-            raise errors.ArgumentError(f"{who}: a name must be a string without dots, not {brief(name)}")
+            raise errors.ArgumentError(
+                f"{who}: a name must be a string without dots, not {brief(name)}"
+            )
         if hasattr(type(self), name):
-            raise errors.ArgumentError(f"{who}: {name!r} is an attribute that every {type(self).__name__} has")
+            raise errors.ArgumentError(
+                f"{who}: {name!r} is an attribute that every {type(self).__name__} has"
+            )
         setattr(self, name, value)
 
     # ------------------------------------------------------------ by name
@@ -102,8 +121,11 @@ class Tree(Attributes, Naming):
         """The Modules directly below this one."""
         return (module for _, module in self.named_children())
 
-    def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
-        """This Module under the prefix, then those below it by dotted names, each once or under each of its names."""
+    def named_modules(
+        self, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """This Module under the prefix, then those below it by dotted names, each once or under
+        each of its names."""
         seen: set[int] = set()
         stack: list[tuple[str, Any, frozenset[int]]] = [(prefix, self, frozenset())]
         while stack:
@@ -113,7 +135,9 @@ class Tree(Attributes, Naming):
             seen.add(id(module))
             yield name, module
             inside = above | {id(module)}
-            stack.extend(reversed([(_join(name, child), m, inside) for child, m in module.named_children()]))
+            stack.extend(
+                reversed([(_join(name, child), m, inside) for child, m in module.named_children()])
+            )
 
     def modules(self) -> Iterator[Any]:
         """This Module and those below it."""
@@ -122,7 +146,8 @@ class Tree(Attributes, Naming):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Every Parameter by its dotted name, which errors will use too; a shared one only under its first name."""
+        """Every Parameter by its dotted name, which errors will use too; a shared one only under
+        its first name."""
         for name, p in self._named(Parameter, prefix, recurse, remove_duplicate):
             p.name = name
             yield name, p
@@ -134,7 +159,8 @@ class Tree(Attributes, Naming):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Buffer]]:
-        """Every Buffer by its dotted name, persistent or not; a shared one only under its first name."""
+        """Every Buffer by its dotted name, persistent or not; a shared one only under its first
+        name."""
         return self._named(Buffer, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Buffer]:
@@ -157,14 +183,18 @@ class Tree(Attributes, Naming):
         modules = dict(named)
         if not isinstance(target, str) or target not in modules:
             there = some([name for name in modules if name])
-            raise errors.AttributeError(f"{type(self).__name__} has no {what} {brief(target)}; it has {there}")
+            raise errors.AttributeError(
+                f"{type(self).__name__} has no {what} {brief(target)}; it has {there}"
+            )
         return modules[target]
 
     def _named(
         self, kind: Any, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        for path, module in self.named_modules(prefix, remove_duplicate) if recurse else [(prefix, self)]:
+        for path, module in (
+            self.named_modules(prefix, remove_duplicate) if recurse else [(prefix, self)]
+        ):
             for name, value in members(vars(module)):
                 if isinstance(value, kind) and not (remove_duplicate and id(value) in seen):
                     seen.add(id(value))
@@ -185,7 +215,8 @@ def _join(prefix: str, name: str) -> str:
 
 
 def members(container: Any) -> Iterator[tuple[str, Any]]:
-    """The (name, value) pairs of a dict, list or tuple, those of nested containers in their place."""
+    """The (name, value) pairs of a dict, list or tuple, those of nested containers in their
+    place."""
     pairs = container.items() if isinstance(container, dict) else enumerate(container)
     for name, value in pairs:
         if isinstance(value, (dict, list, tuple)):

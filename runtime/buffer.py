@@ -1,8 +1,9 @@
 """Buffers of 64-byte aligned memory, reused rather than returned page by page. In: sizes in bytes,
 NumPy arrays. Out: Buffers.
 
-Writing to fresh pages is about ten times slower than to pages used before, so freed memory is kept by size class. Memory of a
-large page and more begins at one and asks for them: four streams from memory run an eighth faster.
+Writing to fresh pages is about ten times slower than to pages used before, so freed memory is kept
+by size class. Memory of a large page and more begins at one and asks for them: four streams from
+memory run an eighth faster.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ ALIGNMENT = 64
 LARGE_PAGE = 1 << 21  # bytes, where the system has them
 LARGE = 1 << 28  # bytes from which on memory is asked for only if there is as much
 SMALL = 1 << 20  # bytes; to compute with more takes a hundred times longer than to give it back
-CHECKED = 1 << 26  # bytes whose first use takes a hundred times longer than to ask the system what is left
+CHECKED = (
+    1 << 26
+)  # bytes whose first use takes a hundred times longer than to ask the system what is left
 
 Block = tuple[int, int, object]  # (bytes, aligned address, the object that owns the memory)
 
@@ -41,21 +44,28 @@ def _address(array: np.ndarray[Any, Any]) -> int:
 class Allocator:
     """Caching allocator for blocks of memory; thread-safe.
 
-    The free lists take no lock: append and pop are atomic. So a Buffer may die in the middle of anything here, as garbage
-    collection and signal handlers make it do.
+    The free lists take no lock: append and pop are atomic. So a Buffer may die in the middle of
+    anything here, as garbage collection and signal handlers make it do.
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self.limit = system.total() // 4 if limit is None else limit  # the most that is kept for reuse
-        self.spare = system.total() // 16  # what is free is handed back where the system has less than this left
+        self.limit = (
+            system.total() // 4 if limit is None else limit
+        )  # the most that is kept for reuse
+        self.spare = (
+            system.total() // 16
+        )  # what is free is handed back where the system has less than this left
         self._free: dict[int, list[Block]] = {}  # by size; the block freed last is at the end
-        self._arenas: list[Block] = []  # the one that the last run gave back, no more but for a moment
+        self._arenas: list[
+            Block
+        ] = []  # the one that the last run gave back, no more but for a moment
         self._mapped = 0  # bytes in use and bytes kept for reuse
         self._unchecked = 0  # bytes mapped since the system was asked
         self._lock = locks.new("memory")  # of _mapped
 
     def take(self, nbytes: int) -> Block:
-        """A block of at least nbytes, contents undefined; of several free ones the last freed (its cache lines are warm)."""
+        """A block of at least nbytes, contents undefined; of several free ones the last freed (its
+        cache lines are warm)."""
         return self.take_class(size_class(nbytes))
 
     def take_class(self, size: int) -> Block:
@@ -74,11 +84,13 @@ class Allocator:
         self._keep_limit()
 
     def giver(self, size: int) -> Callable[[Block], object]:
-        """What takes blocks of this class back. For small ones it is C, and does not look whether too much is kept."""
+        """What takes blocks of this class back. For small ones it is C, and does not look whether
+        too much is kept."""
         return self._free.setdefault(size, []).append if size < SMALL else self.give
 
     def take_arena(self, nbytes: int) -> Block:
-        """Memory for the intermediates of a run: one block that all programs share and that grows to the largest."""
+        """Memory for the intermediates of a run: one block that all programs share and that grows
+        to the largest."""
         try:
             block = self._arenas.pop()
         except IndexError:
@@ -90,7 +102,8 @@ class Allocator:
         return self.take(nbytes)
 
     def give_arena(self, block: Block) -> None:
-        """Takes it back. Where several threads ran programs at once, all but one are memory like any other."""
+        """Takes it back. Where several threads ran programs at once, all but one are memory like
+        any other."""
         self._arenas.append(block)
         while len(self._arenas) > 1:
             with contextlib.suppress(IndexError):
@@ -113,10 +126,13 @@ class Allocator:
     @property
     def cached_bytes(self) -> int:
         """Bytes kept for reuse."""
-        return sum(size * len(free) for size, free in list(self._free.items())) + sum(b[0] for b in [*self._arenas])
+        return sum(size * len(free) for size, free in list(self._free.items())) + sum(
+            b[0] for b in [*self._arenas]
+        )
 
     def _evict(self, keep: int) -> None:
-        """Drops half of every free list, what was freed longest ago, until `keep` bytes are left; unused sizes die out.
+        """Drops half of every free list, what was freed longest ago, until `keep` bytes are left;
+        unused sizes die out.
 
         The arena is dropped last.
         """
@@ -135,7 +151,8 @@ class Allocator:
             self._mapped += size
 
     def _relieve(self, size: int) -> None:
-        """Hands back what is free where the system is short of memory; asks it once in CHECKED new bytes."""
+        """Hands back what is free where the system is short of memory; asks it once in CHECKED new
+        bytes."""
         self._unchecked += size
         if self._unchecked >= CHECKED:
             self._unchecked = 0
@@ -177,7 +194,8 @@ class Allocator:
 
 
 def _large_pages(size: int) -> Block:
-    """Fresh pages, since the first use decides how large they are: those of a heap have been used."""
+    """Fresh pages, since the first use decides how large they are: those of a heap have been
+    used."""
     try:
         pages = mmap.mmap(-1, size + LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError):
@@ -201,7 +219,8 @@ nothing: Callable[[], object] = bool
 
 
 class _View:
-    """What an exported ndarray has as its base: the array interface, and a reference that keeps the Buffer alive."""
+    """What an exported ndarray has as its base: the array interface, and a reference that keeps the
+    Buffer alive."""
 
     def __init__(self, buffer: Buffer, interface: dict[str, Any]) -> None:
         self.buffer = buffer
@@ -211,8 +230,9 @@ class _View:
 class Buffer:
     """A piece of memory, given back when the last reference to it dies.
 
-    foreign: the memory belongs to another object (a NumPy array). exported: NumPy may see it. Neither is ever donated. What is
-    called in the end is each Buffer's own, so that it can be C: Ctrl-C would be lost in a method.
+    foreign: the memory belongs to another object (a NumPy array). exported: NumPy may see it.
+    Neither is ever donated. What is called in the end is each Buffer's own, so that it can be C:
+    Ctrl-C would be lost in a method.
     """
 
     __slots__ = ("__del__", "__weakref__", "_memory", "address", "exported", "foreign", "nbytes")
@@ -220,7 +240,12 @@ class Buffer:
     device = "cpu"
 
     def __init__(
-        self, address: int, nbytes: int, memory: object, foreign: bool = False, give: Callable[[], object] = nothing
+        self,
+        address: int,
+        nbytes: int,
+        memory: object,
+        foreign: bool = False,
+        give: Callable[[], object] = nothing,
     ) -> None:
         self.address = address
         self.nbytes = nbytes
@@ -231,13 +256,15 @@ class Buffer:
 
     @classmethod
     def allocate(cls, nbytes: int) -> Buffer:
-        """Memory for nbytes, contents undefined, the address a multiple of 64. Raises errors.MemoryError."""
+        """Memory for nbytes, contents undefined, the address a multiple of 64. Raises
+        errors.MemoryError."""
         block = memory.take(nbytes)
         return cls(block[1], nbytes, block, give=partial(memory.giver(block[0]), block))
 
     @classmethod
     def arena(cls, nbytes: int) -> Buffer:
-        """The memory for intermediates that all programs share, for as long as the Buffer lives. Raises errors.MemoryError."""
+        """The memory for intermediates that all programs share, for as long as the Buffer lives.
+        Raises errors.MemoryError."""
         block = memory.take_arena(nbytes)
         return cls(block[1], nbytes, block, give=partial(memory.give_arena, block))
 
@@ -255,10 +282,13 @@ class Buffer:
         writeable: bool = False,
         export: bool = True,
     ) -> np.ndarray[Any, Any]:
-        """This memory as an array, not copied; strides and offset in elements. export=False: the array is gone before a run."""
+        """This memory as an array, not copied; strides and offset in elements. export=False: the
+        array is gone before a run."""
         self.exported |= export
         wanted = np.dtype(dtype)
-        dtype = wanted if wanted.isbuiltin == 1 else np.dtype(f"u{wanted.itemsize}")  # bfloat16 has no type string
+        dtype = (
+            wanted if wanted.isbuiltin == 1 else np.dtype(f"u{wanted.itemsize}")
+        )  # bfloat16 has no type string
         interface = {
             "version": 3,
             "typestr": dtype.str,
@@ -279,11 +309,21 @@ class DeviceBuffer(Buffer):
     __slots__ = ("device",)
 
     def __init__(
-        self, address: int, nbytes: int, memory: object, device: str, foreign: bool = False, give: Callable[[], object] = nothing
+        self,
+        address: int,
+        nbytes: int,
+        memory: object,
+        device: str,
+        foreign: bool = False,
+        give: Callable[[], object] = nothing,
     ) -> None:
         super().__init__(address, nbytes, memory, foreign, give)
         self.device = device
 
-    def as_numpy(self, dtype: Any, shape: Sequence[int], strides: Sequence[int], *_: Any, **__: Any) -> Any:
+    def as_numpy(
+        self, dtype: Any, shape: Sequence[int], strides: Sequence[int], *_: Any, **__: Any
+    ) -> Any:
         """There is no such array."""
-        raise errors.DeviceError(f"this memory is on {self.device}: NumPy reads that of the CPU, copy it there first")
+        raise errors.DeviceError(
+            f"this memory is on {self.device}: NumPy reads that of the CPU, copy it there first"
+        )

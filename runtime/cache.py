@@ -2,8 +2,8 @@
 
 Creating a file costs more than compiling a tiny kernel, so entries share files, called packs
 (`pack.py`). A process appends to one pack, which it holds a lock on; it reads them all. Any process
-may drop any pack at any time, by unlinking it: a process that reads it still can, one that appends to it
-finds out and goes on in another.
+may drop any pack at any time, by unlinking it: a process that reads it still can, one that appends
+to it finds out and goes on in another.
 
 Entries are run as machine code, so only files that nobody else can write are read (`trusted.py`);
 else nothing is kept, and a warning says why. Other files are left alone.

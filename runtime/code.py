@@ -1,7 +1,8 @@
-"""Machine code in memory. In: object code under a key, LLVM IR of the runtime's own. Out: the addresses of functions.
+"""Machine code in memory. In: object code under a key, LLVM IR of the runtime's own. Out: the
+addresses of functions.
 
-Code is known by its key as long as something refers to it, or until enough other code has been used since; then its memory
-is free for other code. Code lives as long as an address of it is in use.
+Code is known by its key as long as something refers to it, or until enough other code has been used
+since; then its memory is free for other code. Code lives as long as an address of it is in use.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Code:
 
 
 def load(data: bytes, names: Sequence[str]) -> Code:
-    """The functions `names` of an object, or of what `flat.flattened` made of it with these names."""
+    """The functions `names` of an object, or of what `flat.flattened` made of it with these
+    names."""
     if flat.is_flat(data):
         block = flat.load(data)
         return Code(block.addresses, block.size, block.free)
@@ -49,7 +51,8 @@ def load(data: bytes, names: Sequence[str]) -> Code:
 
 
 class Known:
-    """Code by key. What was used last stays, up to a number of bytes; beyond that, code without references is forgotten."""
+    """Code by key. What was used last stays, up to a number of bytes; beyond that, code without
+    references is forgotten."""
 
     def __init__(self, limit: int = KEPT_BYTES) -> None:
         self.limit = limit
@@ -98,8 +101,11 @@ known = Known()
 
 
 def portable(text: str, names: Sequence[str]) -> dict[str, int]:
-    """The functions `names` of LLVM IR, for any processor of this architecture; from the disk if it has them. Never freed."""
-    key = hashlib.sha256(f"{flat.MAGIC!r} {llvmlite_version} {platform.machine()}\n{text}".encode()).hexdigest()
+    """The functions `names` of LLVM IR, for any processor of this architecture; from the disk if it
+    has them. Never freed."""
+    key = hashlib.sha256(
+        f"{flat.MAGIC!r} {llvmlite_version} {platform.machine()}\n{text}".encode()
+    ).hexdigest()
     store = cache.default()
     data = store.get(key)
     if data is None:

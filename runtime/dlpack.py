@@ -1,7 +1,9 @@
-"""The DLPack exchange format (dlpack.h of dmlc/dlpack, major version 1, and the older unversioned layout).
+"""The DLPack exchange format (dlpack.h of dmlc/dlpack, major version 1, and the older unversioned
+layout).
 
-In: memory with shape and strides. Out: capsules that keep it alive; and the same the other way round. What a consumer calls
-when it lets go is machine code, because it may call from any thread, and when Python is about to end.
+In: memory with shape and strides. Out: capsules that keep it alive; and the same the other way
+round. What a consumer calls when it lets go is machine code, because it may call from any thread,
+and when Python is about to end.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from .code import portable
 from .native import filled
 
 CPU = (1, 0)  # (kDLCPU, the only one)
-HOST_MEMORY = (1, 3)  # device types whose memory the CPU reads: its own, and what is pinned for CUDA
+HOST_MEMORY = (
+    1,
+    3,
+)  # device types whose memory the CPU reads: its own, and what is pinned for CUDA
 READ_ONLY, IS_COPIED = 1, 2
 VERSION = (1, 0)
 INT, UINT, FLOAT, BFLOAT, BOOL = 0, 1, 2, 4, 6  # type codes
@@ -58,13 +63,17 @@ LAYOUTS: tuple[type[Any], ...] = (_Managed, _Versioned)
 
 
 def _text() -> str:
-    layouts = (filled("dlpack_layout", k=k, context=layout.context.offset) for k, layout in enumerate(LAYOUTS))
+    layouts = (
+        filled("dlpack_layout", k=k, context=layout.context.offset)
+        for k, layout in enumerate(LAYOUTS)
+    )
     return filled("dlpack") + "".join(layouts)
 
 
 @dataclass(frozen=True)
 class _Functions:
-    """Those of dlpack.ll, for the two layouts: the address of the deleter, what makes a capsule, what marks one as consumed."""
+    """Those of dlpack.ll, for the two layouts: the address of the deleter, what makes a capsule,
+    what marks one as consumed."""
 
     delete: list[int]
     capsule: list[Callable[[int], Any]]
@@ -73,12 +82,18 @@ class _Functions:
 
 @functools.cache
 def _functions() -> _Functions:
-    names = [f"weft_dlpack_{what}_{k}" for what in ("delete", "capsule", "use") for k in range(len(LAYOUTS))]
+    names = [
+        f"weft_dlpack_{what}_{k}"
+        for what in ("delete", "capsule", "use")
+        for k in range(len(LAYOUTS))
+    ]
     code = portable(_text(), names)
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)
     use = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object)
     addresses = [code[n] for n in names]
-    return _Functions(addresses[:2], [make(a) for a in addresses[2:4]], [use(a) for a in addresses[4:]])
+    return _Functions(
+        addresses[:2], [make(a) for a in addresses[2:4]], [use(a) for a in addresses[4:]]
+    )
 
 
 # ---------------------------------------------------------------- out
@@ -86,7 +101,8 @@ def _functions() -> _Functions:
 
 @dataclass
 class Array:
-    """Memory of a device (type, number): strides in elements, `flags` as in the header. `owner` is kept alive."""
+    """Memory of a device (type, number): strides in elements, `flags` as in the header. `owner` is
+    kept alive."""
 
     address: int
     code: int
@@ -119,11 +135,14 @@ def export(array: Array, versioned: bool) -> Any:
 
 
 class _Consumed:
-    """Owns what came in a capsule: calls the producer's deleter when nothing refers to it any more."""
+    """Owns what came in a capsule: calls the producer's deleter when nothing refers to it any
+    more."""
 
     def __init__(self, managed: Any) -> None:
         self._address = ctypes.addressof(managed)
-        self._delete = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(managed.deleter) if managed.deleter else None
+        self._delete = (
+            ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(managed.deleter) if managed.deleter else None
+        )
 
     def __del__(self) -> None:
         if self._delete is not None:
@@ -131,16 +150,23 @@ class _Consumed:
 
 
 def consume(capsule: object) -> Array:
-    """The array in a capsule, whose owner it becomes. Raises ValueError for anything but an unused DLPack capsule."""
+    """The array in a capsule, whose owner it becomes. Raises ValueError for anything but an unused
+    DLPack capsule."""
     pointer, versioned = _pointer(capsule)
     managed = LAYOUTS[versioned].from_address(pointer)
     if versioned and managed.major != VERSION[0]:
-        raise ValueError(f"its DLPack version is {managed.major}.{managed.minor}, of which only {VERSION[0]}.x is known")
+        raise ValueError(
+            f"its DLPack version is {managed.major}.{managed.minor}, of which only {VERSION[0]}.x is known"
+        )
     t = managed.tensor
     if t.lanes != 1:
         raise ValueError(f"its elements have {t.lanes} lanes")
     shape = tuple(t.shape[: t.ndim])
-    strides = tuple(t.strides[: t.ndim]) if t.strides else tuple(prod(shape[i + 1 :]) for i in range(t.ndim))
+    strides = (
+        tuple(t.strides[: t.ndim])
+        if t.strides
+        else tuple(prod(shape[i + 1 :]) for i in range(t.ndim))
+    )
     address = (t.data or 0) + t.byte_offset
     code, bits, flags = t.code, t.bits, managed.flags if versioned else 0
     _functions().use[versioned](capsule)
@@ -151,8 +177,12 @@ def consume(capsule: object) -> Array:
 def _pointer(capsule: object) -> tuple[int, bool]:
     """(the address in a capsule, is it versioned)."""
     api = ctypes.pythonapi
-    valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", api))
-    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
+    valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_IsValid", api)
+    )
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", api)
+    )
     for versioned, name in enumerate(NAMES):
         if valid(capsule, name):
             return get(capsule, name), bool(versioned)

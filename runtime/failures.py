@@ -24,7 +24,8 @@ class CheckFailed(WeftError):
 
 
 class WrongValue(WeftError):
-    """A Check of values failed; `found` (of compiler/programs/nan_culprit.py) says which operation is to blame."""
+    """A Check of values failed; `found` (of compiler/programs/nan_culprit.py) says which operation
+    is to blame."""
 
     def __init__(self, found: Any) -> None:
         super().__init__(str(found))
@@ -32,7 +33,8 @@ class WrongValue(WeftError):
 
 
 class Interrupted(BaseException):
-    """What a signal handler raised (KeyboardInterrupt) while the program ran, which it did to its end: all outputs are written.
+    """What a signal handler raised (KeyboardInterrupt) while the program ran, which it did to its
+    end: all outputs are written.
 
     The caller keeps the results, then raises `reason`: updates in place cannot be taken back.
     """

@@ -24,7 +24,8 @@ _loaded: set[Library] = set()  # keeps code mapped until it is released
 
 
 class Library(dict[str, int]):
-    """Loaded code: the address of each function that was asked for. Stays in memory until `release()`."""
+    """Loaded code: the address of each function that was asked for. Stays in memory until
+    `release()`."""
 
     def __init__(self, addresses: dict[str, int], tracker: Any) -> None:
         super().__init__(addresses)
@@ -47,7 +48,9 @@ class Library(dict[str, int]):
 def _engine() -> Any:
     llvm = binding()
     target = llvm.Target.from_default_triple()
-    return llvm.create_lljit_compiler(target.create_target_machine(jit=True, codemodel="jitdefault"))
+    return llvm.create_lljit_compiler(
+        target.create_target_machine(jit=True, codemodel="jitdefault")
+    )
 
 
 def load_object(data: bytes, names: Iterable[str]) -> Library:
@@ -65,10 +68,15 @@ def load_object(data: bytes, names: Iterable[str]) -> Library:
 
 
 def compile_portable(text: str) -> bytes:
-    """Object code of LLVM IR for any processor of this machine's architecture: for the runtime's own few functions."""
+    """Object code of LLVM IR for any processor of this machine's architecture: for the runtime's
+    own few functions."""
     with lock:
         llvm = binding()
-        near = {"reloc": "pic", "codemodel": "small"} if runs_anywhere() else {"codemodel": "jitdefault"}
+        near = (
+            {"reloc": "pic", "codemodel": "small"}
+            if runs_anywhere()
+            else {"codemodel": "jitdefault"}
+        )
         machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True, **near)
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -76,10 +84,12 @@ def compile_portable(text: str) -> bytes:
         return bytes(machine.emit_object(module))
 
 
-# ---------------------------------------------------------------- LLVM IR of the runtime's own functions
+# ---------------------------------------------------------------- LLVM IR of the runtime's own
+# functions
 
-# The text is that of the files in llvm/. In these a line that begins with $name holds only where the text is for `name`;
-# elsewhere it is a comment. Systems and processors are named as by sys.platform and platform.machine.
+# The text is that of the files in llvm/. In these a line that begins with $name holds only where
+# the text is for `name`; elsewhere it is a comment. Systems and processors are named as by
+# sys.platform and platform.machine.
 
 
 FOLDER = Path(__file__).with_name("llvm")

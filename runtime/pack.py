@@ -1,8 +1,9 @@
 """Packs, the files of the disk cache. In: a file of entries. Out: the entries in it that are whole,
 each with a name and a kind.
 
-An entry is a header and the data. What does not verify is not there: a torn or damaged stretch is skipped by searching for the
-next header. A process that appends first cuts off a torn end of the file.
+An entry is a header and the data. What does not verify is not there: a torn or damaged stretch is
+skipped by searching for the next header. A process that appends first cuts off a torn end of the
+file.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from dataclasses import dataclass
 
 MAGIC = b"weftpk02"
 FAMILY = MAGIC[:6]  # of every version
-HEADER = struct.Struct("<8s16sQ16s8sI4x")  # magic, name, bytes of data, digest of name and data, kind, checksum of these
+HEADER = struct.Struct(
+    "<8s16sQ16s8sI4x"
+)  # magic, name, bytes of data, digest of name and data, kind, checksum of these
 CHECKED = HEADER.size - 8
 BLOCK = 1 << 20  # bytes of a pack that are scanned at once
 
@@ -68,10 +71,14 @@ class Pack:
     def is_foreign(self) -> bool:
         """Does it hold something else: neither an entry, nor the beginning of one."""
         start = os.pread(self.file, len(FAMILY), 0)
-        return not FAMILY.startswith(start) and next(Pack(self.path, self.file).new_entries(), None) is None
+        return (
+            not FAMILY.startswith(start)
+            and next(Pack(self.path, self.file).new_entries(), None) is None
+        )
 
     def is_dropped(self) -> bool:
-        """Whether the folder no longer has it. What is open stays readable, but no other process will see more of it."""
+        """Whether the folder no longer has it. What is open stays readable, but no other process
+        will see more of it."""
         try:
             return not os.path.samestat(os.lstat(self.path), os.fstat(self.file))
         except OSError:

@@ -1,4 +1,5 @@
-"""The host's Target. In: what the system says of its processor. Out: what LLVM says of it, asked once a machine."""
+"""The host's Target. In: what the system says of its processor. Out: what LLVM says of it, asked
+once a machine."""
 
 from __future__ import annotations
 
@@ -15,7 +16,14 @@ from . import cache
 
 # the lines of /proc/cpuinfo that name a processor, on x86-64 and aarch64
 _NAMING = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
-_NAMING_ARM = ("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features")
+_NAMING_ARM = (
+    "CPU implementer",
+    "CPU architecture",
+    "CPU variant",
+    "CPU part",
+    "CPU revision",
+    "Features",
+)
 
 
 def host() -> Target:
@@ -28,7 +36,9 @@ def _host(folder: object) -> Target:
     said = _cpuinfo()
     if not said:
         return target.host()
-    key = hashlib.sha256(f"processor {llvmlite_version} {platform.machine()} {said}".encode()).hexdigest()
+    key = hashlib.sha256(
+        f"processor {llvmlite_version} {platform.machine()} {said}".encode()
+    ).hexdigest()
     stored = cache.default().get(key)
     if stored is None:
         stored = json.dumps(target.detected()).encode()
@@ -48,7 +58,14 @@ def flags() -> set[str]:
 
 
 def _said(name: str) -> str:
-    return next((line.partition(":")[2].strip() for line in _cpuinfo() if line.partition(":")[0].strip() == name), "")
+    return next(
+        (
+            line.partition(":")[2].strip()
+            for line in _cpuinfo()
+            if line.partition(":")[0].strip() == name
+        ),
+        "",
+    )
 
 
 def _cpuinfo() -> list[str]:

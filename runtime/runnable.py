@@ -1,4 +1,5 @@
-"""Base of executables on any device, and programs prepared to run again and again. In: arguments. Out: reports, calls."""
+"""Base of executables on any device, and programs prepared to run again and again. In: arguments.
+Out: reports, calls."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Runnable:
         return self.planned()
 
 
-# ---------------------------------------------------------------- programs that run again and again on nearly the same memory
+# ---------------------------------------------------------------- programs that run again and again
+# on nearly the same memory
 
 
 METH_FASTCALL = 0x80  # of Python's methodobject.h: a C function (self, array of objects, how many)

@@ -1,7 +1,9 @@
-"""Files that only this user can have written. In: the path of a folder. Out: descriptors of it and of files in it.
+"""Files that only this user can have written. In: the path of a folder. Out: descriptors of it and
+of files in it.
 
-The disk cache holds machine code, so anyone who can write to it runs code as this user. Files are opened below the folder's
-descriptor, and never through a link, so that what was looked at is what is read.
+The disk cache holds machine code, so anyone who can write to it runs code as this user. Files are
+opened below the folder's descriptor, and never through a link, so that what was looked at is what
+is read.
 """
 
 from __future__ import annotations
@@ -25,11 +27,16 @@ def open_folder(path: Path) -> int:
 
 
 def open_file(folder: int, name: str, flags: int) -> int:
-    """A regular file in an open folder, made as one that others cannot read. Raises UntrustedError, OSError."""
+    """A regular file in an open folder, made as one that others cannot read. Raises UntrustedError,
+    OSError."""
     try:
-        file = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        file = os.open(
+            name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder
+        )
     except OSError as failure:
-        if failure.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO) or (failure.errno == errno.EACCES and _stands(folder, name)):
+        if failure.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO) or (
+            failure.errno == errno.EACCES and _stands(folder, name)
+        ):
             raise UntrustedError(f"{name} is not a file of this user") from failure
         raise
     if not stat.S_ISREG(os.fstat(file).st_mode):

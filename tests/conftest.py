@@ -1,4 +1,5 @@
-"""What every test finds: a cache of this run alone, an effort, and after each file the devices that there were before it."""
+"""What every test finds: a cache of this run alone, an effort, and after each file the devices that
+there were before it."""
 
 from __future__ import annotations
 
@@ -11,12 +12,14 @@ from collections.abc import Iterator
 
 import pytest
 
-# One folder for all processes of a run: it begins empty, and what users keep in theirs is neither read nor filled.
+# One folder for all processes of a run: it begins empty, and what users keep in theirs is neither
+# read nor filled.
 if "WEFT_TESTS_CACHE" not in os.environ:
     os.environ["WEFT_TESTS_CACHE"] = tempfile.mkdtemp(prefix="weft-tests-")
     atexit.register(shutil.rmtree, os.environ["WEFT_TESTS_CACHE"], ignore_errors=True)
 os.environ["WEFT_CACHE_DIR"] = os.environ["WEFT_TESTS_CACHE"]
-# Where no bytecode may stand beside the text, the processes of a run keep theirs together, lest each compiles all of it again.
+# Where no bytecode may stand beside the text, the processes of a run keep theirs together, lest
+# each compiles all of it again.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="weft-tests-")
     atexit.register(shutil.rmtree, os.environ["PYTHONPYCACHEPREFIX"], ignore_errors=True)
@@ -27,7 +30,9 @@ from weft.runtime.cuda import devices
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden texts of tests/golden anew")
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden texts of tests/golden anew"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,7 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What the default run leaves out is slow; and `-m slow` tries every property of Hypothesis again, with more examples."""
+    """What the default run leaves out is slow; and `-m slow` tries every property of Hypothesis
+    again, with more examples."""
     for item in effort.superfluous(items):
         item.add_marker("slow")
     for item in filter(effort.is_property, items if config.option.markexpr == "slow" else ()):
@@ -48,14 +54,16 @@ def pytest_collection_finish() -> None:
 
 
 def _forget_what_is_there() -> None:
-    """No garbage collection looks at the million objects that the run holds: it would take half a second."""
+    """No garbage collection looks at the million objects that the run holds: it would take half a
+    second."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def no_device_is_left() -> Iterator[None]:
-    """Devices that were there before the first test of a file are there after its last, and no other."""
+    """Devices that were there before the first test of a file are there after its last, and no
+    other."""
     units, used = {**devices._gpus}, {*graph.used}
     yield
     devices._gpus.clear()

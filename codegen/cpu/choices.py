@@ -1,7 +1,8 @@
-"""Choices by position that all lanes share, made once a line. In: stores of a LANES loop. Out: statements without such choices.
+"""Choices by position that all lanes share, made once a line. In: stores of a LANES loop. Out:
+statements without such choices.
 
-    before   for g < 3: for l lanes: out[8*g + l] = where(g < 1, a[8*g + l] if g < 1, b[8*g + l - 8] if 0 <= g - 1 < 2)
-    after    for g < 3: if g < 1: for l lanes: out[8*g + l] = a[8*g + l]
+    before   for g < 3: for l lanes: out[8*g + l] = where(g < 1, a[8*g + l] if g < 1, b[8*g + l - 8]
+    if 0 <= g - 1 < 2) after    for g < 3: if g < 1: for l lanes: out[8*g + l] = a[8*g + l]
                         if 1 <= g < 3: for l lanes: out[8*g + l] = b[8*g + l - 8]
 
 Joins have them: a line of a join is a line of one of its parts, and no other part is looked at.
@@ -23,10 +24,16 @@ from ..kernels.loop_axes import work
 MOST_WORK = 256  # operations of all loops together, as a bound on the code
 
 
-def by_position(lane: Var, stores: Sequence[Store], loop: Callable[[list[Stmt]], Stmt]) -> list[Stmt]:
-    """The stores in a loop over lanes, which `loop` makes, or in one for each range of positions with the same choices."""
+def by_position(
+    lane: Var, stores: Sequence[Store], loop: Callable[[list[Stmt]], Stmt]
+) -> list[Stmt]:
+    """The stores in a loop over lanes, which `loop` makes, or in one for each range of positions
+    with the same choices."""
     nodes = postorder([s.value for s in stores])
-    position = next((at[0] for n in nodes if (at := _compared(n)) is not None and lane not in at[0].vars()), None)
+    position = next(
+        (at[0] for n in nodes if (at := _compared(n)) is not None and lane not in at[0].vars()),
+        None,
+    )
     if position is None:
         return [loop([*stores])]
     cuts = _cuts(nodes, position)
@@ -37,7 +44,8 @@ def by_position(lane: Var, stores: Sequence[Store], loop: Callable[[list[Stmt]],
 
 
 def _compared(n: Node) -> tuple[Index, int, bool] | None:
-    """(a position from 0 on, a bound, what n is below the bound), where n compares a position with a constant."""
+    """(a position from 0 on, a bound, what n is below the bound), where n compares a position with
+    a constant."""
     a, b = n.src if n.op is Op.LT else (n, n)
     if a.op is Op.VAR and b.op is Op.CONST and not a.arg.values():
         return a.arg - a.arg.const, b.arg - a.arg.const, True
@@ -103,7 +111,11 @@ def _load(n: Node, where: Range) -> Node:
             kept.append(r)
         elif hi <= where.lo or lo >= where.hi:
             return const(0, n.dtype)
-    return n if len(kept) == len(mask) else scalar_node(Op.LOAD, (), (buf, index, tuple(kept)), n.dtype)
+    return (
+        n
+        if len(kept) == len(mask)
+        else scalar_node(Op.LOAD, (), (buf, index, tuple(kept)), n.dtype)
+    )
 
 
 def _tree(position: Index, cuts: Sequence[int], loops: Sequence[Stmt]) -> list[Stmt]:
@@ -112,4 +124,7 @@ def _tree(position: Index, cuts: Sequence[int], loops: Sequence[Stmt]) -> list[S
         return list(loops)
     middle = len(loops) // 2
     parts = ((cuts[: middle + 1], loops[:middle]), (cuts[middle:], loops[middle:]))
-    return [If((Range(position, ends[0], ends[-1]),), _tree(position, ends, part)) for ends, part in parts]
+    return [
+        If((Range(position, ends[0], ends[-1]),), _tree(position, ends, part))
+        for ends, part in parts
+    ]

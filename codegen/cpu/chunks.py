@@ -1,4 +1,5 @@
-"""Chunks of rows that threads share. In: how many rows there are, the work of one. Out: a grid loop, Loops."""
+"""Chunks of rows that threads share. In: how many rows there are, the work of one. Out: a grid
+loop, Loops."""
 
 from __future__ import annotations
 
@@ -13,12 +14,15 @@ from ..kernels import loop_axes
 from ..kernels.lowered import Lowered
 from ..llvm.target import Target
 
-Fastest = Callable[[Sequence[Lowered], Target], Lowered]  # picks among kernels that give the same bits
+Fastest = Callable[
+    [Sequence[Lowered], Target], Lowered
+]  # picks among kernels that give the same bits
 
 
 @dataclass
 class Tuning:
-    """At least this many chunks, which tests may force; why the kernel is not tiny; what times candidates, if anything."""
+    """At least this many chunks, which tests may force; why the kernel is not tiny; what times
+    candidates, if anything."""
 
     min_chunks: int
     why_lanes: str  # "" for a tiny kernel
@@ -32,17 +36,24 @@ class Tuning:
 
 
 class Chunks:
-    """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its number an argument."""
+    """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its
+    number an argument."""
 
     def __init__(
-        self, rows: int, row_work: float, minimum: int, multiple: int = 1, most: int = loop_axes.MAX_CHUNKS
+        self,
+        rows: int,
+        row_work: float,
+        minimum: int,
+        multiple: int = 1,
+        most: int = loop_axes.MAX_CHUNKS,
     ) -> None:
         count, size = loop_axes.chunks(rows, row_work, minimum, most)
         if size % multiple and size > multiple:
             size = -(-size // multiple) * multiple
             count = -(-rows // size)
         self.count, self.size, self.rows, self.row_work = count, size, rows, row_work
-        # the bound of g does not tell how many chunks there are: other numbers of rows give the same kernel
+        # the bound of g does not tell how many chunks there are: other numbers of rows give the
+        # same kernel
         self.grid, self.row = Var("g", max(count, loop_axes.MAX_CHUNKS)), Var("row", size)
         self.first = var(self.grid) * size
         self.step = self.row if size > 1 else self.grid  # the variable of the next row
@@ -56,22 +67,38 @@ class Chunks:
 
     def each(self, body: list[Stmt]) -> list[Stmt]:
         """The body for every row of a chunk."""
-        return [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)] if self.size > 1 else body
+        return (
+            [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)]
+            if self.size > 1
+            else body
+        )
 
     def describe(self) -> str:
         return f"{plural(self.count, 'chunk')} of {self.size}"
 
     def lowered(
-        self, kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str, given: Mapping[Param, int] | None = None
+        self,
+        kernel: Kernel,
+        buffers: tuple[Buf, ...],
+        body: list[Stmt],
+        text: str,
+        given: Mapping[Param, int] | None = None,
     ) -> Lowered:
-        """A kernel that does the body for every row, and nothing else; `given` are the params of the body, with their values."""
+        """A kernel that does the body for every row, and nothing else; `given` are the params of
+        the body, with their values."""
         given = given or {}
         loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)])
-        return Lowered(loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text)
+        return Lowered(
+            loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text
+        )
 
 
 def one_chunk(
-    kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], params: tuple[Param, ...], values: tuple[int, ...]
+    kernel: Kernel,
+    buffers: tuple[Buf, ...],
+    body: list[Stmt],
+    params: tuple[Param, ...],
+    values: tuple[int, ...],
 ) -> Lowered:
     """A tiny kernel: all of it in one chunk."""
     phase = For(Var("g", 1), 1, GRID, body)

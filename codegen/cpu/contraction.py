@@ -1,14 +1,16 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
-windows   for task: copy what the windows cover; tiles of places x channels, sums in registers; epilogue, pools included
-outer     few steps of k, straight to the output                                             u @ v.T
-stream    a matrix contiguous along its own axis, read once against few rows; sums in L1     x @ W, A.T @ v
-dot       lanes over k, sums in registers                                                    x @ W.T, A @ v
-packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
-phases    one after the other, where residues of the axes make several problems of a contraction
+windows   for task: copy what the windows cover; tiles of places x channels, sums in registers;
+epilogue, pools included outer     few steps of k, straight to the output
+u @ v.T stream    a matrix contiguous along its own axis, read once against few rows; sums in L1
+x @ W, A.T @ v dot       lanes over k, sums in registers
+x @ W.T, A @ v packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in
+registers; epilogue phases    one after the other, where residues of the axes make several problems
+of a contraction
 
-Either factor may be the matrix that is read once: the roles of rows and lanes do not depend on the layout of the output. What
-bounds such contractions is memory, so that the matrix is neither packed nor read twice.
+Either factor may be the matrix that is read once: the roles of rows and lanes do not depend on the
+layout of the output. What bounds such contractions is memory, so that the matrix is neither packed
+nor read twice.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from .contract.packed import lower_packed
 from .contract.stream import lower_stream
 from .window.window import windows
 
-MIN_ROWS = 16  # rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row
+# rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row
+MIN_ROWS = 16
 FEW_ROWS = 8  # rows for which it does not even where k is short
 SHORT = 8  # vectors of k: dot products spend much of their time on adding up the lanes
 MOST_STREAM_ROWS = 48  # beyond, their sums do not stay in L1, and packing the matrix pays
@@ -48,8 +51,8 @@ LEAST_MATRIX = 1 << 12  # elements of the matrix below which nothing is bound by
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix, the lane factor of a problem, against few rows. `swapped`: rows and lanes changed roles, so that the output is
-    stored transposed."""
+    """A matrix, the lane factor of a problem, against few rows. `swapped`: rows and lanes changed
+    roles, so that the output is stored transposed."""
 
     p: Problem
     value: Node
@@ -75,7 +78,8 @@ class Contraction:
 
     @cached_property
     def matrix(self) -> Matrix | Refusal:
-        """The larger factor, if it lies in memory and is read once against few rows of the other."""
+        """The larger factor, if it lies in memory and is read once against few rows of the
+        other."""
         swapped = self.p.m > self.p.n
         p = _swapped(self.p) if swapped else self.p
         if p.m > MOST_STREAM_ROWS:
@@ -85,12 +89,18 @@ class Contraction:
         if min(p.n, p.k) <= MOST_STEPS or p.n * p.k < LEAST_MATRIX:
             return Refusal(f"a matrix of {p.k} x {p.n} does not wait for memory")
         value = _value(p, p.lane_factor)
-        return Matrix(p, value, swapped) if read_once(value, p) else Refusal("the matrix is computed, masked or repeated")
+        return (
+            Matrix(p, value, swapped)
+            if read_once(value, p)
+            else Refusal("the matrix is computed, masked or repeated")
+        )
 
 
 def _swapped(p: Problem) -> Problem:
     """The same contraction with the rows as lanes: the output is then stored transposed."""
-    return replace(p, rows=p.lanes, lanes=p.rows, row_factor=p.lane_factor, lane_factor=p.row_factor)
+    return replace(
+        p, rows=p.lanes, lanes=p.rows, row_factor=p.lane_factor, lane_factor=p.row_factor
+    )
 
 
 def _value(p: Problem, factor: Node) -> Node:
@@ -106,7 +116,11 @@ def without_windows(rule: Rule) -> Rule:
     """The rule where nothing is read through windows, which are better read directly."""
 
     def estimate(c: Contraction) -> Estimate | Refusal:
-        return Refusal("it would repeat elements of windows") if isinstance(c.windows, Estimate) else rule(c)
+        return (
+            Refusal("it would repeat elements of windows")
+            if isinstance(c.windows, Estimate)
+            else rule(c)
+        )
 
     return estimate
 
@@ -141,7 +155,8 @@ def stream(c: Contraction) -> Estimate | Refusal:
 
 @without_windows
 def dot(c: Contraction) -> Estimate | Refusal:
-    """A matrix contiguous along k against few rows, or factors that are contiguous along nothing else."""
+    """A matrix contiguous along k against few rows, or factors that are contiguous along nothing
+    else."""
     if isinstance(c.matrix, Matrix) and _reads_along_k(c.matrix):
         p, why = c.matrix.p, f"{c.matrix.p.m} rows, the matrix is contiguous along k"
         return Estimate(partial(lower_dot, p, c.target, c.tuning, why))
@@ -157,12 +172,17 @@ def dot(c: Contraction) -> Estimate | Refusal:
     elif lane_line < min(k_line, p.width):
         why = f"k is contiguous over {k_line} and the lanes only over {lane_line}"
     else:
-        return Refusal("the lanes are contiguous, too" if along_lanes else f"{p.m} rows make up for transposing the lane factor")
+        return Refusal(
+            "the lanes are contiguous, too"
+            if along_lanes
+            else f"{p.m} rows make up for transposing the lane factor"
+        )
     return Estimate(partial(lower_dot, p, c.target, c.tuning, why))
 
 
 def _reads_along_k(matrix: Matrix) -> bool:
-    """Is it contiguous along k alone, and does reading it so pay against packing? As lanes, rows fill vectors from a width on."""
+    """Is it contiguous along k alone, and does reading it so pay against packing? As lanes, rows
+    fill vectors from a width on."""
     p = matrix.p
     if contiguous(matrix.value, p.lanes[-1][-1]) or not contiguous(matrix.value, p.reduced[-1][-1]):
         return False
@@ -186,11 +206,20 @@ CONTRACTIONS = (
 ZEROS = Schedule("zeros", always(lower_empty))
 
 
-def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+def lower_contraction(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning
+) -> Lowered:
     """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
     problems = analyse(kernel, strides, target)
-    return replace(in_phases([_lowered(p, target, tuning) for p in problems]), terms=sum(p.terms for p in problems))
+    return replace(
+        in_phases([_lowered(p, target, tuning) for p in problems]),
+        terms=sum(p.terms for p in problems),
+    )
 
 
 def _lowered(p: Problem, target: Target, tuning: Tuning) -> Lowered:
-    return choose(CONTRACTIONS, Contraction(p, target, tuning)) if p.reduced else choose([ZEROS], p, tuning)
+    return (
+        choose(CONTRACTIONS, Contraction(p, target, tuning))
+        if p.reduced
+        else choose([ZEROS], p, tuning)
+    )

@@ -1,4 +1,5 @@
-"""Kernels -> Steps: every kernel lowered by its kind, and the bounds checks. In: Fused kernels. Out: Steps for a Program."""
+"""Kernels -> Steps: every kernel lowered by its kind, and the bounds checks. In: Fused kernels.
+Out: Steps for a Program."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ from .settings import Settings
 from .sort import lower_sort
 
 STREAMED_KINDS = ("map", "rows")  # of kernels that write each element once, in order
-MANY_CACHES = 1.5  # times the last cache that a kernel touches: less than two thirds of it would be found there again
+# times the last cache that a kernel touches: less than two thirds of it would be found there again
+MANY_CACHES = 1.5
 
 SUMMED = Schedule("summed", always(lower_column_sums))
 CHAIN = Schedule("chain", always(lower_chain))
@@ -34,7 +36,17 @@ SCAN = Schedule("scan", always(lower_scan))
 SCATTER = Schedule("scatter", always(lower_scatter))
 SORT = Schedule("sort", always(lower_sort))
 CHECKS = Schedule("checks", always(lower_checks))
-CPU: tuple[Schedule[...], ...] = (*ROWS_AND_MAPS, SUMMED, *CONTRACTIONS, ZEROS, CHAIN, SCAN, SCATTER, SORT, CHECKS)
+CPU: tuple[Schedule[...], ...] = (
+    *ROWS_AND_MAPS,
+    SUMMED,
+    *CONTRACTIONS,
+    ZEROS,
+    CHAIN,
+    SCAN,
+    SCATTER,
+    SORT,
+    CHECKS,
+)
 
 
 @dataclass
@@ -51,12 +63,18 @@ class CpuLowering:
 
     def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """By its kind."""
-        return _with_streamed(lower_kernel(kernel, strides, self.settings, self.fastest), kernel, streamed)
+        return _with_streamed(
+            lower_kernel(kernel, strides, self.settings, self.fastest), kernel, streamed
+        )
 
-    def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
+    def checks(
+        self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int
+    ) -> Lowered:
         """One phase each."""
         lowered = choose([CHECKS], checks, strides, places, first_site)
-        return lowered if why_lanes(work(n for n, _ in checks), self.settings) else one_lane(lowered)
+        return (
+            lowered if why_lanes(work(n for n, _ in checks), self.settings) else one_lane(lowered)
+        )
 
     def expanded(self, loops: Loops) -> Loops:
         """As polynomials."""
@@ -67,22 +85,27 @@ class CpuLowering:
         return tuple(w >= self.settings.serial_work for w in lowered.work)
 
     def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
-        """What a kernel that writes every element once writes past the caches: it does not fit, and nothing has it there already.
+        """What a kernel that writes every element once writes past the caches: it does not fit, and
+        nothing has it there already.
 
-        A store to a line that is not in a cache reads it first. It need not, but then the line is not there for the next
-        reader: of an output, the cache would keep its share of all that the kernel reads and writes.
+        A store to a line that is not in a cache reads it first. It need not, but then the line is
+        not there for the next reader: of an output, the cache would keep its share of all that the
+        kernel reads and writes.
         """
         if kernel.kind not in STREAMED_KINDS:
             return set()
         target = self.settings.target
         touched = sum(n.size * n.dtype.itemsize for n in [*kernel.inputs, *kernel.outputs])
         least = target.l2 if touched > MANY_CACHES * target.l3 else target.l3
-        large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced}
+        large = {
+            n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced
+        }
         return large - {n for k in fused.kernels for n in k.inputs} if large else large
 
 
 def why_lanes(operations: int, settings: Settings) -> str:
-    """Why compiling fast code pays; "" where it never would. Forced threads or chunks are for the schedules that have them."""
+    """Why compiling fast code pays; "" where it never would. Forced threads or chunks are for the
+    schedules that have them."""
     if settings.min_chunks != 1:
         return "chunks are forced"
     least = min(loop_axes.TINY_WORK, settings.serial_work)
@@ -90,7 +113,10 @@ def why_lanes(operations: int, settings: Settings) -> str:
 
 
 def lower_kernel(
-    kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings, fastest: Fastest | None = None
+    kernel: Kernel,
+    strides: dict[Node, tuple[int, ...]],
+    settings: Settings,
+    fastest: Fastest | None = None,
 ) -> Lowered:
     """Loops of one kernel; `fastest` picks among its candidates."""
     nodes = [u.node for u in kernel.units]
@@ -121,7 +147,9 @@ def _serial_statement(s: Stmt) -> Stmt:
     return s
 
 
-def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+def _lowered(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning
+) -> Lowered:
     match kernel.kind:
         case "contraction":
             return lower_contraction(kernel, strides, target, tuning)
@@ -139,6 +167,10 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
 
 
 def _with_streamed(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowered:
-    buffers = lowered.loops.buffers[len(kernel.inputs) :]  # behind those of the outputs, scratch memory may follow
+    buffers = lowered.loops.buffers[
+        len(kernel.inputs) :
+    ]  # behind those of the outputs, scratch memory may follow
     streamed = tuple(b for b, n in zip(buffers, kernel.outputs, strict=False) if n in outputs)
-    return replace(lowered, loops=replace(lowered.loops, streamed=streamed)) if streamed else lowered
+    return (
+        replace(lowered, loops=replace(lowered.loops, streamed=streamed)) if streamed else lowered
+    )

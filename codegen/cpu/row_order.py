@@ -1,10 +1,12 @@
-"""Sums without lanes, in the order that lanes would give. In: a loop that sums. Out: loops over partial sums, an expression.
+"""Sums without lanes, in the order that lanes would give. In: a loop that sums. Out: loops over
+partial sums, an expression.
 
     before    for i < 6: sum += x[i]
     after     for i < 6: part[i] += x[i];  for i < 4: part[i] += part[i + 4];  ...;  sum += part[0]
 
-Term i of a row is added to partial sum i mod `apart`, the upper half of the partial sums to the lower half (`apart`): so a
-sum has the same bits in a tiny kernel, in one whose lanes are other rows, and in one whose lanes are its terms.
+Term i of a row is added to partial sum i mod `apart`, the upper half of the partial sums to the
+lower half (`apart`): so a sum has the same bits in a tiny kernel, in one whose lanes are other
+rows, and in one whose lanes are its terms.
 """
 
 from __future__ import annotations
@@ -35,11 +37,16 @@ def ordered(loop: RowLoop, apart: int) -> list[Stmt]:
         return cascade(loop.axes, row_statements(loop))
     *others, lane = loop.axes
     count = min(apart, 1 << (lane.extent - 1).bit_length())
-    parts = {r.acc: Buf(f"{r.acc.name}_parts", r.acc.dtype, count, r.acc.space, r.acc.site) for r in sums}
+    parts = {
+        r.acc: Buf(f"{r.acc.name}_parts", r.acc.dtype, count, r.acc.space, r.acc.site) for r in sums
+    }
 
     def step(at: Index, part: Var) -> list[Stmt]:
         moved = Substitution({lane: at}, parts).body(row_statements(loop))
-        return [replace(s, index=var(part)) if isinstance(s, Reduce) and s.buf in parts.values() else s for s in moved]
+        return [
+            replace(s, index=var(part)) if isinstance(s, Reduce) and s.buf in parts.values() else s
+            for s in moved
+        ]
 
     def fold(into: Buf, part: Buf) -> Stmt:
         p = Var("p", count)
@@ -56,15 +63,28 @@ def ordered(loop: RowLoop, apart: int) -> list[Stmt]:
 
 
 def unrolled(loop: RowLoop, apart: int) -> list[Stmt]:
-    """All steps of the loop one after the other, for one lane; then each of its sums of floats as an expression."""
+    """All steps of the loop one after the other, for one lane; then each of its sums of floats as
+    an expression."""
     sums = [r for r in loop.reductions if loop.axes and has_order(r)]
     index = row_major([var(v) for v in loop.axes], [v.extent for v in loop.axes])
-    held = {r.acc: Buf(f"{r.acc.name}_terms", r.acc.dtype, prod(v.extent for v in loop.axes), REG, r.acc.site) for r in sums}
+    held = {
+        r.acc: Buf(
+            f"{r.acc.name}_terms", r.acc.dtype, prod(v.extent for v in loop.axes), REG, r.acc.site
+        )
+        for r in sums
+    }
     steps: list[Stmt] = [
-        Store(held[s.buf], index, s.value) if isinstance(s, Reduce) and s.buf in held else s for s in row_statements(loop)
+        Store(held[s.buf], index, s.value) if isinstance(s, Reduce) and s.buf in held else s
+        for s in row_statements(loop)
     ]
-    totals: list[Stmt] = [Reduce(r.acc, Index(), r.kind, _total(r, held[r.acc], loop.axes, apart)) for r in sums]
-    return [*(Alloc(b) for b in held.values()), loop_axes.nest(loop.axes, *steps, kind=UNROLL), *totals]
+    totals: list[Stmt] = [
+        Reduce(r.acc, Index(), r.kind, _total(r, held[r.acc], loop.axes, apart)) for r in sums
+    ]
+    return [
+        *(Alloc(b) for b in held.values()),
+        loop_axes.nest(loop.axes, *steps, kind=UNROLL),
+        *totals,
+    ]
 
 
 def has_order(r: Reduction) -> bool:
@@ -88,13 +108,16 @@ def _folded(r: Reduction, parts: Buf) -> list[Stmt]:
     half = parts.size // 2
     while half:
         p = Var("p", half)
-        out.append(For(p, half, SERIAL, [Reduce(parts, var(p), r.kind, load(parts, var(p) + half))]))
+        out.append(
+            For(p, half, SERIAL, [Reduce(parts, var(p), r.kind, load(parts, var(p) + half))])
+        )
         half //= 2
     return [*out, Reduce(r.acc, Index(), r.kind, load(parts, Index()))]
 
 
 def _total(r: Reduction, terms: Buf, axes: Sequence[Var], apart: int) -> Node:
-    """The sum of terms in memory, in the order of `cascade`; along rows each step of the other axes has partial sums."""
+    """The sum of terms in memory, in the order of `cascade`; along rows each step of the other axes
+    has partial sums."""
     extents = [v.extent for v in axes]
     lanes = extents.pop() if r.in_rows else 1
     count = min(apart, 1 << (lanes - 1).bit_length())
@@ -105,7 +128,9 @@ def _total(r: Reduction, terms: Buf, axes: Sequence[Var], apart: int) -> Node:
 
     def row(total: Partials, at: int) -> Partials:
         for i in range(0, lanes, count):
-            loads = [load(terms, Index(const=at * lanes + j)) for j in range(i, min(i + count, lanes))]
+            loads = [
+                load(terms, Index(const=at * lanes + j)) for j in range(i, min(i + count, lanes))
+            ]
             total = added(total, [*loads, *none[len(loads) :]])
         return total
 

@@ -1,11 +1,12 @@
-"""Schedules of maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In: a Kernel. Out: Loops.
+"""Schedules of maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In:
+a Kernel. Out: Loops.
 
-rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
-short         for chunk: for row: write lanes, each with its short reductions unrolled
-rows + sums   for chunk: sums of each column; for row: as rows, and add to the sums; then leave them to codegen/cpu/column_sums.py
-columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
-flat          for chunk: write lanes
-tiny          for row: for element: combine; for element: write     one chunk, no lanes: the least code
+rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes short         for
+chunk: for row: write lanes, each with its short reductions unrolled rows + sums   for chunk: sums
+of each column; for row: as rows, and add to the sums; then leave them to codegen/cpu/column_sums.py
+columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes flat
+for chunk: write lanes tiny          for row: for element: combine; for element: write     one
+chunk, no lanes: the least code
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ STRAIGHT = 4  # vectors of lanes that are code without a loop
 class RowLowering(KernelAxes):
     """Loops of a kernel by each schedule, given what its probe shows."""
 
-    def __init__(self, kernel: Kernel, places: Places, target: Target, tuning: Tuning, axes: Axes) -> None:
+    def __init__(
+        self, kernel: Kernel, places: Places, target: Target, tuning: Tuning, axes: Axes
+    ) -> None:
         super().__init__(kernel, places, axes, scratch_bytes=target.l1 // 2 if tuning.tiny else 0)
         self.target, self.tuning = target, tuning
         if not tuning.tiny:
@@ -62,15 +65,21 @@ class RowLowering(KernelAxes):
         rows = loop_axes.extent(self.outer)
         chunk = Chunks(rows, self.work() / max(1, rows), self.tuning.min_chunks)
         body, _ = self._row_body(chunk)
-        return self._finish(chunk, body, f": lanes over the last of the inner axes, {chunk.describe()}")
+        return self._finish(
+            chunk, body, f": lanes over the last of the inner axes, {chunk.describe()}"
+        )
 
     def rows_with_sums(self) -> tuple[Lowered, dict[Node, Buf]]:
-        """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers behind the arguments."""
+        """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers
+        behind the arguments."""
         rows = loop_axes.extent(self.outer)
         work = min(self.work() / max(1, rows), loop_axes.CHUNK_WORK / LEAST_SUMMED)
         chunk = Chunks(rows, work, self.tuning.min_chunks, most=max(MOST_PARTS, rows // PART_ROWS))
         inner, sums = self._row_body(chunk)
-        parts = {t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL) for i, t in enumerate(sums)}
+        parts = {
+            t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL)
+            for i, t in enumerate(sums)
+        }
         body: list[Stmt] = [Alloc(t.acc, identity(t.node.arg[0], t.acc.dtype)) for t in sums]
         body += chunk.each(inner)
         for t in sums:
@@ -96,12 +105,15 @@ class RowLowering(KernelAxes):
         return body, [t for s in stages for loop in s.loops for t in loop.sums]
 
     def tiny(self) -> Lowered:
-        """A loop for every axis, as in the probe; for as many as elsewhere where the order of a sum follows from them."""
+        """A loop for every axis, as in the probe; for as many as elsewhere where the order of a sum
+        follows from them."""
         stages = self.probe
         loops = [loop for s in stages for loop in s.loops if len(loop.axes) > 1]
         if not self.tuning.strict and any(has_order(r) for loop in loops for r in loop.reductions):
             self.weigh(self.target)
-            stages = self.stages(self.axis_map({v: var(v) for v in self.outer}, scratch=self.target.l1 // 2))
+            stages = self.stages(
+                self.axis_map({v: var(v) for v in self.outer}, scratch=self.target.l1 // 2)
+            )
         body: list[Stmt] = [Alloc(buf) for buf in scratch_of(stages)]
         for s in stages:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
@@ -128,7 +140,9 @@ class RowLowering(KernelAxes):
         def lanes(v: Var, body: list[Stmt]) -> For:
             return For(v, v.extent, LANES, body, amount, apart=apart)
 
-        return cascade(others, cascade_lanes(lane, apart, lanes, body, any(v.extent > 1 for v in others)))
+        return cascade(
+            others, cascade_lanes(lane, apart, lanes, body, any(v.extent > 1 for v in others))
+        )
 
     def columns(self, lane_group: list[Var]) -> Lowered:
         n = loop_axes.extent(lane_group)
@@ -146,16 +160,26 @@ class RowLowering(KernelAxes):
         strict = self.tuning.strict
         if block <= STRAIGHT * self.width:
             stages = self.stages(self.axis_map(by))
-            inside = in_registers(stages, lambda loop: cascade(loop.axes, row_statements(loop), in_order=strict))
+            inside = in_registers(
+                stages, lambda loop: cascade(loop.axes, row_statements(loop), in_order=strict)
+            )
             base, total = bounds or (Index(), None)
-            return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f": {text}, sums in registers")
+            return self._finish(
+                chunk,
+                [For(lane, block, LANES, inside, 1, base, total)],
+                f": {text}, sums in registers",
+            )
         body: list[Stmt] = []
         for s in self.stages(self.axis_map(by, var(lane), block)):
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
                 body += self._column_nest(loop, lane, bounds)
             if s.writes:
-                body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
+                body.append(
+                    self._lane_loop(
+                        lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]
+                    )
+                )
         return self._finish(chunk, body, f": {text}")
 
     def short(self, lane_group: list[Var]) -> Lowered:
@@ -165,12 +189,20 @@ class RowLowering(KernelAxes):
         block = n if rows > 1 else min(n, max(SHORT_BLOCK, -(-n // loop_axes.MAX_CHUNKS)))
         parts = -(-n // block)
         chunk = Chunks(rows * parts, self.work() / max(1, rows * parts), self.tuning.min_chunks)
-        row, part = unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
+        row, part = (
+            unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
+        )
         lane = Var("l", block)
-        axes = self.axis_map(self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group))
+        axes = self.axis_map(
+            self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group)
+        )
         body = in_registers(self.stages(axes), self._unrolled)
-        text = f": lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
-        return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
+        text = (
+            f": lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
+        )
+        return self._finish(
+            chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text
+        )
 
     def _unrolled(self, loop: RowLoop) -> list[Stmt]:
         if self.tuning.strict:
@@ -180,21 +212,33 @@ class RowLowering(KernelAxes):
     def _apart(self, loop: RowLoop) -> int:
         return loop_axes.apart(loop.axes[-1].extent, self.target.lanes(32)) if loop.axes else 1
 
-    def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
+    def _column_nest(
+        self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None
+    ) -> list[Stmt]:
         def fold(into: Buf, part: Buf) -> Stmt:
-            return self._lane_loop(lane, bounds, [Reduce(into, var(lane), "add", load(part, var(lane)))])
+            return self._lane_loop(
+                lane, bounds, [Reduce(into, var(lane), "add", load(part, var(lane)))]
+            )
 
         if loop.writes or not loop.reductions or self.tuning.strict:
             inner: list[Stmt] = [r.into(r.acc, var(lane), r.value) for r in loop.reductions]
             inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
-            return cascade(loop.axes, [self._lane_loop(lane, bounds, inner)], fold, self.tuning.strict)
+            return cascade(
+                loop.axes, [self._lane_loop(lane, bounds, inner)], fold, self.tuning.strict
+            )
         *front, last = loop.axes
 
         def terms(axes: list[Var], steps: list[Index]) -> Stmt:
             reduces: list[Stmt] = [combined(r, last, steps, var(lane)) for r in loop.reductions]
-            return self._lane_loop(lane, bounds, [*next_rows(loop.roots(), last, axes, steps, lane, self.target), *reduces])
+            return self._lane_loop(
+                lane,
+                bounds,
+                [*next_rows(loop.roots(), last, axes, steps, lane, self.target), *reduces],
+            )
 
-        return cascade(front, cascade_groups(last, terms, fold, any(v.extent > 1 for v in front)), fold)
+        return cascade(
+            front, cascade_groups(last, terms, fold, any(v.extent > 1 for v in front)), fold
+        )
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
         base, total = bounds or (Index(), None)
@@ -207,10 +251,14 @@ class RowLowering(KernelAxes):
         chunk = Chunks(n, max(1, self.body), self.tuning.min_chunks, multiple=self.width * 4)
         lane = Var("l", chunk.size)
         axes = self.axis_map(loop_axes.spread(chunk.first + var(lane), lane_group))
-        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes]
+        writes: list[Stmt] = [
+            Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes
+        ]
         loop = self._lane_loop(lane, (chunk.first, n), writes)
         loop.total = chunk.total
-        return self._finish(chunk, [loop], f": lanes over all {n} elements, {chunk.describe()}", wrap=False)
+        return self._finish(
+            chunk, [loop], f": lanes over all {n} elements, {chunk.describe()}", wrap=False
+        )
 
     def lines(self, lane_group: list[Var]) -> Lowered:
         others = [g for g in self.groups if g is not lane_group]
@@ -218,7 +266,9 @@ class RowLowering(KernelAxes):
         rows = prod(loop_axes.extent(g) for g in others)
         chunk = Chunks(rows, n * max(1, self.body), self.tuning.min_chunks)
         lane = Var("l", n)
-        axes = self.axis_map(self.rows_by(others, chunk.position) | loop_axes.spread(var(lane), lane_group))
+        axes = self.axis_map(
+            self.rows_by(others, chunk.position) | loop_axes.spread(var(lane), lane_group)
+        )
         writes = [Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes]
         return self._finish(
             chunk,

@@ -79,7 +79,11 @@ def _refused(k: RowLowering, reduces: bool) -> Refusal | None:
 
 def _over_outer(k: RowLowering, lower: Callable[[list[Var]], Lowered]) -> Estimate | Refusal:
     lanes, cycles = k.outer_lanes
-    return Refusal("there is one row") if lanes is None else Estimate(partial(lower, lanes), cycles, UNIT)
+    return (
+        Refusal("there is one row")
+        if lanes is None
+        else Estimate(partial(lower, lanes), cycles, UNIT)
+    )
 
 
 ROWS_AND_MAPS = (
@@ -92,9 +96,16 @@ ROWS_AND_MAPS = (
 )
 
 
-def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+def lower_rows(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning
+) -> Lowered:
     """Loops of a map or rows kernel."""
     classes = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
     terms, places = terms_of(classes), place_values(kernel, strides)
-    lowered = in_phases([choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes)) for axes in classes])
+    lowered = in_phases(
+        [
+            choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes))
+            for axes in classes
+        ]
+    )
     return replace(lowered, terms=terms)

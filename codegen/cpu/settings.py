@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from ..llvm.target import Target
 
-SERIAL_WORK = 40_000  # operations, loads among them, below which waking threads costs more than it gains: 1 to 1.5 us
+# operations, loads among them, below which waking threads costs more than it gains: 1 to 1.5 us
+SERIAL_WORK = 40_000
 
 
 @dataclass(frozen=True)
@@ -17,5 +18,9 @@ class Settings:
     min_chunks: int = 1
     serial_work: int = SERIAL_WORK
     tune: bool = False  # candidates are timed
-    strict: bool = False  # the bits of the reference interpreter (ir/ops/strict.py): sums in order, functions by the same steps
-    nans: str = ""  # what kernels check the values for that they compute: "", "nan" or "inf" (codegen/kernels/finite_checks.py)
+    # the bits of the reference interpreter (ir/ops/strict.py): sums in order, functions by the same
+    # steps
+    strict: bool = False
+    # what kernels check the values for that they compute: "", "nan" or "inf"
+    # (codegen/kernels/finite_checks.py)
+    nans: str = ""

@@ -1,12 +1,15 @@
-"""Sorting kernels -> Loops: short lines by ranks, long ones by digits of their keys. In: a Kernel of one ARGSORT. Out: Loops.
+"""Sorting kernels -> Loops: short lines by ranks, long ones by digits of their keys. In: a Kernel
+of one ARGSORT. Out: Loops.
 
-ranks         for chunk: lanes over lines: for each pair of elements: the one that sorts later moves up a place
-radix         for chunk: for line: for each digit, the lowest first: count; running sums; move every element to its place
-blocks        the same for few long lines, each step a phase whose chunks are blocks of a line
+ranks         for chunk: lanes over lines: for each pair of elements: the one that sorts later moves
+up a place radix         for chunk: for line: for each digit, the lowest first: count; running sums;
+move every element to its place blocks        the same for few long lines, each step a phase whose
+chunks are blocks of a line
 
-Keys are unsigned integers in the order of the values, so that one code serves every dtype. A record is a key with the
-place its element came from: one 64-bit word where the key has at most 32 bits, else two. Radix passes move records
-from memory to memory: from x, then between a scratch buffer and the output; the last writes the places alone.
+Keys are unsigned integers in the order of the values, so that one code serves every dtype. A record
+is a key with the place its element came from: one 64-bit word where the key has at most 32 bits,
+else two. Radix passes move records from memory to memory: from x, then between a scratch buffer and
+the output; the last writes the places alone.
 """
 
 from __future__ import annotations
@@ -18,7 +21,22 @@ from ...ir.graph.graph import Node, cast, const, node
 from ...ir.graph.index import Index, Var, unravel, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel
-from ...ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ...ir.loops.loop import (
+    GLOBAL,
+    GRID,
+    LANES,
+    REG,
+    SCRATCH,
+    SERIAL,
+    UNROLL,
+    Alloc,
+    Buf,
+    For,
+    Loops,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ...wording import plural
 from ..kernels.evaluate import counter, load
 from ..kernels.loop_axes import nested
@@ -27,7 +45,9 @@ from ..kernels.sorting import PACKED_BITS, Sorting, packed, place_at, place_in, 
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning
 
-RANK_LIMIT = 128  # elements up to which ranks beat counting digits (measured, lines of float32; places fit in any key)
+# elements up to which ranks beat counting digits (measured, lines of float32; places fit in any
+# key)
+RANK_LIMIT = 128
 UNROLL_LIMIT = 16  # elements whose keys and ranks stay in registers
 DIGIT_BITS = 8  # counts of a pass in L1, and a cache line for every bucket that is being written
 BUCKETS = 1 << DIGIT_BITS
@@ -37,7 +57,9 @@ FEW_LINES = 16  # with at least so many, lines are parallel enough
 RECORD_WORK = 8  # operations a record and pass, relative to an add: two random accesses
 
 
-def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+def lower_sort(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning
+) -> Lowered:
     """Loops of an ARGSORT; the schedule depends on the shape alone."""
     s = Sorting.of(kernel, strides)
     if s.n <= RANK_LIMIT:
@@ -51,9 +73,18 @@ def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Tar
 # ---------------------------------------------------------------- short lines
 
 
-def _finished(s: Sorting, phases: list[For], chunk: Chunks | None, scratch: list[Buf], work: list[int], text: str) -> Lowered:
+def _finished(
+    s: Sorting,
+    phases: list[For],
+    chunk: Chunks | None,
+    scratch: list[Buf],
+    work: list[int],
+    text: str,
+) -> Lowered:
     params, values = (chunk.params, chunk.values) if chunk else ((), ())
-    return Lowered(Loops(s.kernel.name, (*s.buffers, *scratch), params, phases), values, work, f": {text}")
+    return Lowered(
+        Loops(s.kernel.name, (*s.buffers, *scratch), params, phases), values, work, f": {text}"
+    )
 
 
 def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
@@ -64,7 +95,9 @@ def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
     lane = Var("l", chunk.size)
     if s.lines > 1:
         body = _rank_line(s, chunk.first + var(lane))
-        phase = chunk.phase([For(lane, chunk.size, LANES, body, base=chunk.first, total=chunk.total)], wrap=False)
+        phase = chunk.phase(
+            [For(lane, chunk.size, LANES, body, base=chunk.first, total=chunk.total)], wrap=False
+        )
     else:
         phase = chunk.phase(_rank_line(s, Index()))
     text = f"ranks over {s.lines} lines of {s.n}, a lane a line, {chunk.describe()}"
@@ -80,7 +113,10 @@ def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
     one, none = const(1, first.dtype), const(0, first.dtype)
     above = node(Op.LT, (load(keys, var(i)), load(keys, var(j))))  # equal elements keep their order
     moves = node(Op.WHERE, (above, one, none))
-    pair = [Reduce(ranks, var(j), "add", moves), Reduce(later, Index(), "add", node(Op.WHERE, (above, none, one)))]
+    pair = [
+        Reduce(ranks, var(j), "add", moves),
+        Reduce(later, Index(), "add", node(Op.WHERE, (above, none, one))),
+    ]
     return [
         Alloc(keys),
         Alloc(ranks, 0),
@@ -136,7 +172,8 @@ class _Records:
         return load(buf, at)
 
     def _memory(self, p: int, line: Index, i: Index) -> tuple[Buf, Index]:
-        """Where pass p puts record i: the last pass fills the output, those before it take turns."""
+        """Where pass p puts record i: the last pass fills the output, those before it take
+        turns."""
         if (self.passes - 1 - p) % 2:
             return self.spare, line * self.s.n + i
         return self.s.out.buf, self.s.out.at(self.s.at(line, i))
@@ -146,7 +183,9 @@ class _Records:
         shifted = with_constant(Op.SHR, word, p * DIGIT_BITS + (PACKED_BITS if self.packed else 0))
         return place_at(with_constant(Op.AND, shifted, BUCKETS - 1), BUCKETS)
 
-    def move(self, p: int, line: Index, i: Index, ends: Callable[[Index], tuple[Buf, Index]]) -> list[Stmt]:
+    def move(
+        self, p: int, line: Index, i: Index, ends: Callable[[Index], tuple[Buf, Index]]
+    ) -> list[Stmt]:
         """Pass p of one record: to the end of its digit's bucket, which grows."""
         word, place = self.source(p, line, i)
         end, at = ends(self.digit(p, word))
@@ -181,7 +220,12 @@ def _radix(s: Sorting, tuning: Tuning) -> Lowered:
     one = const(1, dt.int64)
     body: list[Stmt] = [
         Alloc(counts, 0),
-        For(i, s.n, SERIAL, [Reduce(counts, r.digit(p, word) + p * BUCKETS, "add", one) for p in range(r.passes)]),
+        For(
+            i,
+            s.n,
+            SERIAL,
+            [Reduce(counts, r.digit(p, word) + p * BUCKETS, "add", one) for p in range(r.passes)],
+        ),
     ]
     for p in range(r.passes):
         d, first = Var("d", BUCKETS), p * BUCKETS
@@ -189,11 +233,19 @@ def _radix(s: Sorting, tuning: Tuning) -> Lowered:
         move = r.move(p, line, var(i), lambda digit, first=first: (counts, digit + first))  # type: ignore[misc]
         body.append(For(i, s.n, SERIAL, move))
     work = s.lines * s.n * r.passes * RECORD_WORK
-    return _finished(s, [chunk.phase(body)], chunk, r.scratch, [work], f"radix, {r.passes} passes, {chunk.describe()}")
+    return _finished(
+        s,
+        [chunk.phase(body)],
+        chunk,
+        r.scratch,
+        [work],
+        f"radix, {r.passes} passes, {chunk.describe()}",
+    )
 
 
 def _blocks(s: Sorting, blocks: int) -> Lowered:
-    """Three phases a pass: blocks count their digits; a line's counts become starts; blocks move their records."""
+    """Three phases a pass: blocks count their digits; a line's counts become starts; blocks move
+    their records."""
     r = _Records(s)
     size = -(-s.n // blocks)
     counts = Buf("counts", dt.int64, s.lines * blocks * BUCKETS, GLOBAL)
@@ -222,7 +274,9 @@ def _count_block(r: _Records, p: int, counts: Buf, blocks: int, size: int) -> Fo
     word, _ = r.source(p, line, first + var(i))
     count = Reduce(counts, own + r.digit(p, word), "add", const(1, dt.int64))
     clear = For(d, BUCKETS, LANES, [Store(counts, own + var(d), const(0, dt.int64))])
-    return For(grid, grid.extent, GRID, [clear, For(i, size, SERIAL, [count], base=first, total=r.s.n)])
+    return For(
+        grid, grid.extent, GRID, [clear, For(i, size, SERIAL, [count], base=first, total=r.s.n)]
+    )
 
 
 def _sum_blocks(s: Sorting, counts: Buf, blocks: int) -> For:

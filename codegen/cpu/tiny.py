@@ -21,17 +21,23 @@ from ...ir.loops.walk import Substitution, all_roots, indices, postorder, statem
 from ..kernels.loop_axes import TINY_WORK, nested
 
 
-def nest(axes: Sequence[Var], body: list[Stmt]) -> tuple[list[Stmt], tuple[Param, ...], tuple[int, ...]]:
+def nest(
+    axes: Sequence[Var], body: list[Stmt]
+) -> tuple[list[Stmt], tuple[Param, ...], tuple[int, ...]]:
     """(the statements inside loops over the axes, params, their values)."""
     if not axes:
         return body, (), ()
     walked = _indices(body)
-    divided = {v for i in walked for t, _ in i.terms if isinstance(t, Div | Mod) for v in t.index.vars()}
+    divided = {
+        v for i in walked for t, _ in i.terms if isinstance(t, Div | Mod) for v in t.index.vars()
+    }
     groups = _merged(axes, walked, divided)
     extents = [prod(v.extent for v in g) for g in groups]
     shared = divided.isdisjoint(groups[0])  # its extent decides nothing in the text
     loops = [Var(f"o{i}", TINY_WORK if shared and i == 0 else d) for i, d in enumerate(extents)]
-    by = {v: Index() for g in groups for v in g[:-1]} | {g[-1]: var(o) for g, o in zip(groups, loops, strict=True)}
+    by = {v: Index() for g in groups for v in g[:-1]} | {
+        g[-1]: var(o) for g, o in zip(groups, loops, strict=True)
+    }
     inner = nested(loops[1:], Substitution(by).body(body))
     rows = Param("rows")
     outermost = For(loops[0], rows if shared else extents[0], SERIAL, inner)
@@ -48,10 +54,15 @@ def _indices(body: list[Stmt]) -> set[Index]:
 
 
 def _merged(axes: Sequence[Var], walked: set[Index], divided: set[Var]) -> list[list[Var]]:
-    """Neighbours are one where every Index walks them as one: its coefficients are those of a dense value."""
+    """Neighbours are one where every Index walks them as one: its coefficients are those of a dense
+    value."""
     groups = [[axes[0]]]
     for a, b in pairwise(axes):
-        as_one = a not in divided and b not in divided and all(i.coef(a) == b.extent * i.coef(b) for i in walked)
+        as_one = (
+            a not in divided
+            and b not in divided
+            and all(i.coef(a) == b.extent * i.coef(b) for i in walked)
+        )
         if as_one:
             groups[-1].append(b)
         else:

@@ -1,4 +1,5 @@
-"""Kernels -> Loops for a GPU: every kernel lowered by its kind. In: a CudaTarget. Out: a Lowering."""
+"""Kernels -> Loops for a GPU: every kernel lowered by its kind. In: a CudaTarget. Out: a
+Lowering."""
 
 from __future__ import annotations
 
@@ -30,7 +31,17 @@ SCAN = Schedule("scan", always(lower_scan))
 SCATTER = Schedule("scatter", always(lower_scatter))
 SORT = Schedule("sort", always(lower_sort))
 CHECKS = Schedule("checks", always(lower_checks))
-CUDA: tuple[Schedule[...], ...] = (*ROWS_AND_MAPS, SUMMED, *CONTRACTIONS, CHAIN, SCAN, SCATTER, SORT, CHECKS)
+CUDA: tuple[Schedule[...], ...] = (
+    *ROWS_AND_MAPS,
+    SUMMED,
+    *CONTRACTIONS,
+    CHAIN,
+    SCAN,
+    SCATTER,
+    SORT,
+    CHECKS,
+)
+
 
 @dataclass(frozen=True)
 class CudaLowering:
@@ -52,9 +63,15 @@ class CudaLowering:
                 return choose([SCATTER], kernel, strides)
             case "sort":
                 return choose([SORT], kernel, strides)
-        return choose([SUMMED], kernel, strides, self.target) if kernel.columns else lower_maps(kernel, strides, self.target)
+        return (
+            choose([SUMMED], kernel, strides, self.target)
+            if kernel.columns
+            else lower_maps(kernel, strides, self.target)
+        )
 
-    def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
+    def checks(
+        self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int
+    ) -> Lowered:
         """One phase each."""
         return choose([CHECKS], checks, strides, places, first_site)
 
@@ -72,5 +89,10 @@ class CudaLowering:
 
 
 def stays_loop(loop: For) -> bool:
-    """Is it a loop of every thread, too? Few lanes are shared out among the threads of a block at once."""
-    return loop.kind != LANES or not isinstance(loop.extent, int) or loop.extent > MOST_THREADS * loop.unroll
+    """Is it a loop of every thread, too? Few lanes are shared out among the threads of a block at
+    once."""
+    return (
+        loop.kind != LANES
+        or not isinstance(loop.extent, int)
+        or loop.extent > MOST_THREADS * loop.unroll
+    )

@@ -11,4 +11,6 @@ from .target import CudaTarget
 class CudaSettings:
     target: CudaTarget
     number: int = 0  # of the device; every one of an architecture runs the same code
-    nans: str = ""  # what kernels check the values for that they compute: "", "nan" or "inf" (codegen/kernels/finite_checks.py)
+    # what kernels check the values for that they compute: "", "nan" or "inf"
+    # (codegen/kernels/finite_checks.py)
+    nans: str = ""

@@ -1,10 +1,11 @@
-"""Blocked summation: an accumulator adds up a few terms, then hands over to the next. In: a loop that sums. Out: nested loops.
+"""Blocked summation: an accumulator adds up a few terms, then hands over to the next. In: a loop
+that sums. Out: nested loops.
 
-    before    for i < 512: sum += x[i]
-    after     for a < 8: { s1 = 0; for b < 8: { s0 = 0; for c < 8: s0 += x[64*a + 8*b + c]; s1 += s0 }; sum += s1 }
+    before    for i < 512: sum += x[i] after     for a < 8: { s1 = 0; for b < 8: { s0 = 0; for c <
+    8: s0 += x[64*a + 8*b + c]; s1 += s0 }; sum += s1 }
 
-The error of a sum grows with the additions that follow each other, here 24 instead of 512 (Higham, SIAM
-Journal on Scientific Computing 14, 1993).
+The error of a sum grows with the additions that follow each other, here 24 instead of 512 (Higham,
+SIAM Journal on Scientific Computing 14, 1993).
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
 from .loop_axes import grouped, nest
 
-TERMS = 8  # that an accumulator adds up; as rows at once, memory serves several streams faster than one
+TERMS = (
+    8  # that an accumulator adds up; as rows at once, memory serves several streams faster than one
+)
 LANE_TERMS = 32  # that each lane of a vector does
 
 Loop = Callable[[Var, list[Stmt]], For]  # a loop over a variable
-Fold = Callable[[Buf, Buf], Stmt]  # adds the elements of the second accumulator to those of the first
+Fold = Callable[
+    [Buf, Buf], Stmt
+]  # adds the elements of the second accumulator to those of the first
 
 
 def fold_one(into: Buf, part: Buf) -> Reduce:
@@ -30,8 +35,11 @@ def fold_one(into: Buf, part: Buf) -> Reduce:
     return Reduce(into, Index(), "add", scalar_node(Op.LOAD, (), (part, Index(), ()), part.dtype))
 
 
-def cascade(axes: Sequence[Var], body: list[Stmt], fold: Fold = fold_one, in_order: bool = False) -> list[Stmt]:
-    """The body inside serial loops over the axes, the first outermost; `in_order`: without blocks."""
+def cascade(
+    axes: Sequence[Var], body: list[Stmt], fold: Fold = fold_one, in_order: bool = False
+) -> list[Stmt]:
+    """The body inside serial loops over the axes, the first outermost; `in_order`: without
+    blocks."""
     if in_order:
         return [nest(axes, *body)]
     for i in reversed(range(len(axes))):
@@ -40,7 +48,8 @@ def cascade(axes: Sequence[Var], body: list[Stmt], fold: Fold = fold_one, in_ord
 
 
 def cascade_lanes(lane: Var, step: int, loop: Loop, body: list[Stmt], inside: bool) -> list[Stmt]:
-    """The body in a loop over the lanes, of which a step takes so many, or in loops over blocks. `inside`: of further loops."""
+    """The body in a loop over the lanes, of which a step takes so many, or in loops over blocks.
+    `inside`: of further loops."""
     if not _sums(body, lane) or not has_blocks(lane.extent, step):
         return [loop(lane, body)]
     return _blocks(lane, LANE_TERMS * step, loop, body, fold_one, inside)
@@ -51,8 +60,11 @@ def has_blocks(terms: int, step: int) -> bool:
     return terms > 2 * LANE_TERMS * step
 
 
-def cascade_groups(axis: Var, terms: Callable[[list[Var], list[Index]], Stmt], fold: Fold, inside: bool) -> list[Stmt]:
-    """An axis whose terms are added up TERMS at once, in the order of cascade(). `terms`: adds those at some places along it."""
+def cascade_groups(
+    axis: Var, terms: Callable[[list[Var], list[Index]], Stmt], fold: Fold, inside: bool
+) -> list[Stmt]:
+    """An axis whose terms are added up TERMS at once, in the order of cascade(). `terms`: adds
+    those at some places along it."""
     out: list[Stmt] = []
     for axes, steps in grouped(axis, TERMS):
         body = [terms(axes, steps)]
@@ -69,14 +81,18 @@ def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool) -> list[Stmt]:
     return _in_part(loop, [axis], fold) if inside and axis.extent > 1 else loop
 
 
-def _blocks(axis: Var, size: int, loop: Loop, body: list[Stmt], fold: Fold, inside: bool) -> list[Stmt]:
+def _blocks(
+    axis: Var, size: int, loop: Loop, body: list[Stmt], fold: Fold, inside: bool
+) -> list[Stmt]:
     """A loop over the blocks of an axis, with accumulators of their own, then over what is left."""
     count, rest = divmod(axis.extent, size)
     block, place, last = Var(f"{axis.name}b", count), Var(axis.name, size), Var(axis.name, rest)
     one = loop(place, Substitution({axis: var(block) * size + var(place)}).body(body))
     out = _along(block, _in_part([one], [block, place], fold), fold, False)
     if rest:
-        out += _in_part([loop(last, Substitution({axis: var(last) + count * size}).body(body))], [last], fold)
+        out += _in_part(
+            [loop(last, Substitution({axis: var(last) + count * size}).body(body))], [last], fold
+        )
     return _in_part(out, [axis, block, last], fold) if inside else out
 
 
@@ -85,10 +101,13 @@ def _serial(axis: Var, body: list[Stmt]) -> For:
 
 
 def _sums(body: Iterable[Stmt], *axes: Var) -> list[Buf]:
-    """The private accumulators of float sums over the axes to which the statements add, if they do not allocate them."""
+    """The private accumulators of float sums over the axes to which the statements add, if they do
+    not allocate them."""
     inside = list(statements(list(body)))
     own = {s.buf for s in inside if isinstance(s, Alloc)}
-    reduces = [s for s in inside if isinstance(s, Reduce) and s.buf.space != GLOBAL and s.buf not in own]
+    reduces = [
+        s for s in inside if isinstance(s, Reduce) and s.buf.space != GLOBAL and s.buf not in own
+    ]
     moving = {s.buf for s in reduces if not s.index.vars().isdisjoint(axes)}
     adds = [s.buf for s in reduces if s.op == "add" and s.buf.dtype.is_float]
     return [b for b in dict.fromkeys(adds) if b not in moving]
@@ -98,4 +117,8 @@ def _in_part(body: list[Stmt], axes: Sequence[Var], fold: Fold) -> list[Stmt]:
     """The same statements, their sums over the axes by way of accumulators that begin at 0."""
     sums = _sums(body, *axes)
     parts = {b: Buf(f"{b.name}_part", b.dtype, b.size, b.space, b.site) for b in sums}
-    return [*(Alloc(p, 0) for p in parts.values()), *Substitution({}, parts).body(body), *(fold(b, parts[b]) for b in sums)]
+    return [
+        *(Alloc(p, 0) for p in parts.values()),
+        *Substitution({}, parts).body(body),
+        *(fold(b, parts[b]) for b in sums),
+    ]

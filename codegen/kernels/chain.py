@@ -1,6 +1,8 @@
-"""A chain of contractions taken apart. In: a chain Kernel. Out: its axes, the values of its factors, what each stage computes.
+"""A chain of contractions taken apart. In: a chain Kernel. Out: its axes, the values of its
+factors, what each stage computes.
 
-    S[i, j] = sum_d Q[i, d] K[j, d]    stage 0: max_j    stage 1: sum_j exp(...), kept as P    O[i, c] = sum_j P[i, j] V[j, c]
+    S[i, j] = sum_d Q[i, d] K[j, d]    stage 0: max_j    stage 1: sum_j exp(...), kept as P    O[i,
+    c] = sum_j P[i, j] V[j, c]
 
 A value's stage is the number of reductions along its row that it waits for.
 """
@@ -35,7 +37,8 @@ SpacePosition = dict[Var, Index]  # of the variables of the space
 
 @dataclass(eq=False)
 class Score:
-    """A contraction that spans the space. `query` varies along the rows, `key` along the columns."""
+    """A contraction that spans the space. `query` varies along the rows, `key` along the
+    columns."""
 
     unit: Unit
     query: Node
@@ -49,7 +52,8 @@ class Score:
 
 @dataclass(eq=False)
 class Result:
-    """A contraction that sums `weight`, a value of the space, times `value` over the columns (or over the rows)."""
+    """A contraction that sums `weight`, a value of the space, times `value` over the columns (or
+    over the rows)."""
 
     unit: Unit
     weight: Node
@@ -70,10 +74,15 @@ class ChainProblem:
         self.kernel, self.chain = kernel, kernel.chain
         self.inputs, self.outputs, self.buffers = place_values(kernel, strides)
         self.unit = {u.node: u for u in (*self.chain.scores, *self.chain.inner)}
-        self.product = {u: next(p for p in kernel.units if p.node is u.node.src[0]) for u in self.chain.contractions}
+        self.product = {
+            u: next(p for p in kernel.units if p.node is u.node.src[0])
+            for u in self.chain.contractions
+        }
         self.softmax: Softmax | None = softmax_of(self.chain)
         self.maximum = self.softmax.maximum if self.softmax is not None else None
-        self.online = is_online(self.chain)  # weights are then taken before the division by the sum of their row
+        self.online = is_online(
+            self.chain
+        )  # weights are then taken before the division by the sum of their row
         self.dtype = self.chain.scores[0].node.dtype
         self.mask = mask_of(self.chain)
         self._collapse()
@@ -85,13 +94,16 @@ class ChainProblem:
         return [self.term(s, f, at, [var(v) for g in s.terms for v in g]) for s, f in factors]
 
     def _collapse(self) -> None:
-        """Neighbouring axes become one where every access walks them as one; rows are the lanes, others of their axes loops."""
+        """Neighbouring axes become one where every access walks them as one; rows are the lanes,
+        others of their axes loops."""
         self.batch: AxisGroups = [[v] for v in self.chain.batch]
         self.others: AxisGroups = [[v] for v in self.chain.rows[:-1]]
         self.row, self.columns = [self.chain.rows[-1]], [[v] for v in self.chain.columns]
         self.scores = [self._score(u) for u in self.chain.scores]
         self.results = [self._result(u) for u in self.chain.results]
-        self.own_position: SpacePosition = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
+        self.own_position: SpacePosition = {
+            v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)
+        }
         accesses = self._accesses()
         self.batch = loop_axes.collapse(self.chain.batch, accesses)
         *self.others, self.row = loop_axes.collapse(self.chain.rows, accesses)
@@ -103,15 +115,28 @@ class ChainProblem:
 
     def _accesses(self) -> list[Index]:
         """Where everything is read and written, in terms of the axes themselves."""
-        held = {u.node: const(0, u.node.dtype) for u in (*self.chain.contractions, *self.chain.inner) if u.node.op is Op.REDUCE}
+        held = {
+            u.node: const(0, u.node.dtype)
+            for u in (*self.chain.contractions, *self.chain.inner)
+            if u.node.op is Op.REDUCE
+        }
         nodes, out = self._factors(), list[Index]()
         for r in self.results:
             lanes = [var(v) for g in r.lanes for v in g]
-            nodes += [self.weighted(r, self.own_position, lanes), self.weight(r, self.own_position, held)]
-            for place, index, value in (self.stored(n, self.own_position, lanes, held) for n in self.outputs_of(r)):
+            nodes += [
+                self.weighted(r, self.own_position, lanes),
+                self.weight(r, self.own_position, held),
+            ]
+            for place, index, value in (
+                self.stored(n, self.own_position, lanes, held) for n in self.outputs_of(r)
+            ):
                 nodes.append(value)
                 out.append(place.at(index))
-        nodes += [self.reduced(u, self.own_position, held) for u in self.chain.inner if u.node.op is Op.REDUCE]
+        nodes += [
+            self.reduced(u, self.own_position, held)
+            for u in self.chain.inner
+            if u.node.op is Op.REDUCE
+        ]
         return out + [i for n in postorder(nodes) for i in indices(n)]
 
     def _score(self, u: Unit) -> Score:
@@ -149,32 +174,54 @@ class ChainProblem:
     def at(self, batch: Sequence[Index], row: Index, column: Index) -> SpacePosition:
         """A position of the space; `batch` also has those of the rows' other axes."""
         by = spread_groups([*self.batch, *self.others, self.row], [*batch, row])
-        return by | spread_groups(self.columns, unravel(column, tuple(extent(g) for g in self.columns)))
+        return by | spread_groups(
+            self.columns, unravel(column, tuple(extent(g) for g in self.columns))
+        )
 
-    def _own(self, u: Unit, at: SpacePosition, others: AxisGroups, position: Sequence[Index]) -> SpacePosition:
+    def _own(
+        self, u: Unit, at: SpacePosition, others: AxisGroups, position: Sequence[Index]
+    ) -> SpacePosition:
         own = {v: at[label] for v, label in self.chain.labels[u].items() if label in at}
         return own | spread_groups(others, position)
 
     def _split(self, groups: AxisGroups, position: Index | Sequence[Index]) -> Sequence[Index]:
-        return unravel(position, tuple(extent(g) for g in groups)) if isinstance(position, Index) else position
+        return (
+            unravel(position, tuple(extent(g) for g in groups))
+            if isinstance(position, Index)
+            else position
+        )
 
     # ------------------------------------------------------------ values
 
     def term(
-        self, s: Score, factor: Node, at: SpacePosition, k: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
+        self,
+        s: Score,
+        factor: Node,
+        at: SpacePosition,
+        k: Index | Sequence[Index],
+        guard: Mask = (),
+        narrow: bool = False,
     ) -> Node:
-        """A factor of a score at a step of its sum; 0 where a guard does not hold. `narrow`: the 16-bit float that it widens."""
+        """A factor of a score at a step of its sum; 0 where a guard does not hold. `narrow`: the
+        16-bit float that it widens."""
         groups = s.terms if isinstance(k, Index) else [[v] for g in s.terms for v in g]
         by = self._any(s.unit) | self._own(s.unit, at, groups, self._split(groups, k))
         return self._factor(factor, [e.substitute(by) for e in s.unit.coordinates()], guard, narrow)
 
     def weighted(
-        self, r: Result, at: SpacePosition, lane: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
+        self,
+        r: Result,
+        at: SpacePosition,
+        lane: Index | Sequence[Index],
+        guard: Mask = (),
+        narrow: bool = False,
     ) -> Node:
         """The factor of a result that is not in the space."""
         groups = r.lanes if isinstance(lane, Index) else [[v] for g in r.lanes for v in g]
         by = self._any(r.unit) | self._own(r.unit, at, groups, self._split(groups, lane))
-        return self._factor(r.value, [e.substitute(by) for e in r.unit.coordinates()], guard, narrow)
+        return self._factor(
+            r.value, [e.substitute(by) for e in r.unit.coordinates()], guard, narrow
+        )
 
     def _factor(self, factor: Node, index: list[Index], guard: Mask, narrow: bool) -> Node:
         if narrow:
@@ -203,23 +250,31 @@ class ChainProblem:
     def condition(self, mask: SpaceMask, at: SpacePosition) -> Node:
         """The condition of a mask."""
         by = self._own(mask.unit, at, [], [])
-        return self.value(mask.condition, [join(sub).substitute(by) for sub in mask.unit.kept()], {})
+        return self.value(
+            mask.condition, [join(sub).substitute(by) for sub in mask.unit.kept()], {}
+        )
 
     def ruled_out(self, r: Result, at: SpacePosition) -> Node:
-        """The weight of a place that the mask rules out, as far as that depends on values of its row from elsewhere."""
+        """The weight of a place that the mask rules out, as far as that depends on values of its
+        row from elsewhere."""
         assert self.mask is not None
         held = {u.node: const(0, u.node.dtype) for u in self.chain.scores}
-        return self.weight(r, at, held | {base_of(self.mask.condition): const(not self.mask.live, dt.bool_)})
+        return self.weight(
+            r, at, held | {base_of(self.mask.condition): const(not self.mask.live, dt.bool_)}
+        )
 
     def weight(self, r: Result, at: SpacePosition, held: KnownValues, guard: Mask = ()) -> Node:
-        """The factor of a result that is in the space, taken before a division that the result makes up for."""
+        """The factor of a result that is in the space, taken before a division that the result
+        makes up for."""
         by = self._any(r.unit) | self._own(r.unit, at, [], [])
         index = [e.substitute(by) for e in r.unit.coordinates()]
         if not self.online or self.softmax is None:
             return self.value(r.weight, index, held, guard)
         quotients = self.softmax.quotients
         local: Callable[[Node, tuple[Index, ...]], Node | None]
-        local = lambda n, i: ev.value(n.src[0], i, guard) if n in quotients and n not in held else held.get(n)  # noqa: E731
+        local = lambda n, i: (
+            ev.value(n.src[0], i, guard) if n in quotients and n not in held else held.get(n)
+        )  # noqa: E731
         ev = Evaluator(self.inputs, local)
         return ev.value(r.weight, index, guard)
 
@@ -227,7 +282,12 @@ class ChainProblem:
         return Evaluator(self.inputs, lambda n, _: held.get(n)).value(n, index, guard)
 
     def stored(
-        self, n: Node, at: SpacePosition, lane: Index | Sequence[Index], held: KnownValues, guard: Mask = ()
+        self,
+        n: Node,
+        at: SpacePosition,
+        lane: Index | Sequence[Index],
+        held: KnownValues,
+        guard: Mask = (),
     ) -> tuple[Place, list[Index], Node]:
         """(place, index, value) of an output: of the rows, or of the map of a result."""
         unit = next(u for u in self.kernel.units if u.node is n)
@@ -236,14 +296,22 @@ class ChainProblem:
             r = next(r for r in self.results if r.unit is owner)
             lanes = r.lanes if isinstance(lane, Index) else [[v] for g in r.lanes for v in g]
             of_result = self._own(owner, at, lanes, self._split(lanes, lane))
-            by = {v: of_result[w] for v, w in zip(self.kernel.outer[unit], owner.kept_vars(), strict=True)}
+            by = {
+                v: of_result[w]
+                for v, w in zip(self.kernel.outer[unit], owner.kept_vars(), strict=True)
+            }
         else:
             by = self._own(unit, at, [], [])
         index = [join(sub).substitute(by) for sub in unit.kept()]
         return self.outputs[n], index, self.value(n, index, held, guard)
 
     def writes(
-        self, outputs: Iterable[Node], at: SpacePosition, lane: Index | Sequence[Index], held: KnownValues, guard: Mask = ()
+        self,
+        outputs: Iterable[Node],
+        at: SpacePosition,
+        lane: Index | Sequence[Index],
+        held: KnownValues,
+        guard: Mask = (),
     ) -> list[Stmt]:
         """Stores of outputs where the guard holds."""
         stored = (self.stored(n, at, lane, held, guard) for n in outputs)
@@ -251,7 +319,9 @@ class ChainProblem:
 
     def outputs_of(self, r: Result) -> list[Node]:
         units = {u.node: u for u in self.kernel.units}
-        return [n for n in self.kernel.outputs if self.chain.owner.get(units[n], units[n]) is r.unit]
+        return [
+            n for n in self.kernel.outputs if self.chain.owner.get(units[n], units[n]) is r.unit
+        ]
 
     def row_outputs(self) -> list[Node]:
         return [n for n in self.kernel.outputs if n in self.unit]
@@ -268,13 +338,16 @@ class ChainStage:
 
 
 class StagePlan:
-    """Stages of a chain: which reductions and weights wait for which, and what is kept from one to the next."""
+    """Stages of a chain: which reductions and weights wait for which, and what is kept from one to
+    the next."""
 
     def __init__(self, p: ChainProblem) -> None:
         self.p = p
         self.level: dict[Unit, int] = dict.fromkeys(p.chain.scores, 0)
         for u in p.chain.inner:
-            self.level[u] = max((self.level[n] + (n.node.op is Op.REDUCE) for n in self.needs(u, False)), default=0)
+            self.level[u] = max(
+                (self.level[n] + (n.node.op is Op.REDUCE) for n in self.needs(u, False)), default=0
+            )
         self.total: dict[Unit, int] = dict.fromkeys(p.chain.scores, 0)
         for u in p.chain.inner:
             below = sum(self.total[n] for n in self.needs(u, False) if n.node.op is not Op.REDUCE)
@@ -298,7 +371,8 @@ class StagePlan:
         return max((self.level[u] + 1 for u in units if u.node.op is Op.REDUCE), default=0)
 
     def _walk(self, roots: Iterable[tuple[Unit, bool]], stop: set[Unit]) -> list[Unit]:
-        """Everything that is evaluated for the roots; reductions, scores and `stop` are met, not entered."""
+        """Everything that is evaluated for the roots; reductions, scores and `stop` are met, not
+        entered."""
         units: dict[Unit, None] = {}
         stack = list(roots)
         while stack:
@@ -309,27 +383,40 @@ class StagePlan:
                     stack += [(n, divided) for n in self.needs(u, divided)]
         return list(units)
 
-    def _roots(self, reductions: Iterable[Unit], weights: Iterable[Result]) -> list[tuple[Unit, bool]]:
+    def _roots(
+        self, reductions: Iterable[Unit], weights: Iterable[Result]
+    ) -> list[tuple[Unit, bool]]:
         roots = [(n, False) for u in reductions for n in self.needs(u, False)]
         return roots + [(self.root(r), self.p.online) for r in weights]
 
     def _is_costly(self, u: Unit) -> bool:
-        """Is it worth a strip of the space? Those have one dtype: of a costly mask, what it is made of is kept."""
+        """Is it worth a strip of the space? Those have one dtype: of a costly mask, what it is made
+        of is kept."""
         of_space = u.node.dtype is self.p.chain.scores[0].node.dtype
         return of_space and self.p.chain.spans(u) and self.total[u] >= EXPENSIVE
 
     def _stages(self) -> list[ChainStage]:
         rows = [u for u in self.p.chain.inner if u.node.op is Op.REDUCE]
         last = max([self.level_of(r) for r in self.p.results])
-        at = dict.fromkeys(self.p.results, last)  # all at once: each then overwrites what only they still need
+        at = dict.fromkeys(
+            self.p.results, last
+        )  # all at once: each then overwrites what only they still need
         last = max([last, *(self.level[u] for u in rows)])
         kept: set[Unit] = set()
-        live = dict.fromkeys(self.p.chain.scores)  # in order: the text must be the same in every process
+        live = dict.fromkeys(
+            self.p.chain.scores
+        )  # in order: the text must be the same in every process
         out = []
         for s in range(last + 1):
             now = [u for u in rows if self.level[u] == s], [r for r in self.p.results if at[r] == s]
-            later = self._roots([u for u in rows if self.level[u] > s], [r for r in self.p.results if at[r] > s])
-            costly = {u for u in self._walk(self._roots(*now), kept) if self._is_costly(u) and u not in kept}
+            later = self._roots(
+                [u for u in rows if self.level[u] > s], [r for r in self.p.results if at[r] > s]
+            )
+            costly = {
+                u
+                for u in self._walk(self._roots(*now), kept)
+                if self._is_costly(u) and u not in kept
+            }
             fresh = [u for u in self._walk(later, kept | costly) if u in costly]
             kept |= set(fresh)
             needed = set(self._walk(later, kept))

@@ -1,7 +1,8 @@
 """Masks of a chain: the parts of its space that one rules out. In: a Chain; the mask as an
 expression. Out: its condition, ranges of indices.
 
-    causal: S where j <= i, else -inf     columns first_j.. of rows ..last_i matter only if first_j <= last_i
+    causal: S where j <= i, else -inf     columns first_j.. of rows ..last_i matter only if first_j
+    <= last_i
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ FAR = 1 << 40  # beyond every index
 
 @dataclass(frozen=True)
 class SpaceMask:
-    """Where the condition of a map is not `live`, every weight is 0 and no reduction changes, as long as operands are finite."""
+    """Where the condition of a map is not `live`, every weight is 0 and no reduction changes, as
+    long as operands are finite."""
 
     unit: Unit
     condition: Node
@@ -73,13 +75,25 @@ def _rules_out(chain: Chain, mask: SpaceMask) -> bool:
 def _branches(n: Node, mask: SpaceMask) -> list[Node]:
     """What a WHERE can give where the mask rules it out."""
     _, a, b = n.src
-    return [base_of(x) for x in ((a, b) if base_of(n.src[0]) is not base_of(mask.condition) else (b,) if mask.live else (a,))]
+    return [
+        base_of(x)
+        for x in (
+            (a, b)
+            if base_of(n.src[0]) is not base_of(mask.condition)
+            else (b,)
+            if mask.live
+            else (a,)
+        )
+    ]
 
 
 def _is_lowest(n: Node, mask: SpaceMask, lowest: set[Node]) -> bool:
     match n.op:
         case Op.WHERE:
-            return all(x in lowest or (x.op is Op.CONST and x.arg == float("-inf")) for x in _branches(n, mask))
+            return all(
+                x in lowest or (x.op is Op.CONST and x.arg == float("-inf"))
+                for x in _branches(n, mask)
+            )
         case Op.SUB:
             return base_of(n.src[0]) in lowest and base_of(n.src[1]) not in lowest
         case Op.CAST:
@@ -101,7 +115,8 @@ def _is_zero(n: Node, mask: SpaceMask, zero: set[Node], lowest: set[Node]) -> bo
 
 
 def may_hold(condition: Node, over: Iterable[Var], truth: bool = True) -> Mask:
-    """Ranges that all hold if the condition is `truth` anywhere in a block of these variables; () where that is not known."""
+    """Ranges that all hold if the condition is `truth` anywhere in a block of these variables; ()
+    where that is not known."""
     match condition.op:
         case Op.XOR if condition.src[1].op is Op.CONST:
             return may_hold(condition.src[0], over, truth != condition.src[1].arg)
@@ -120,11 +135,16 @@ def may_hold(condition: Node, over: Iterable[Var], truth: bool = True) -> Mask:
 def _extreme(index: Index, over: Iterable[Var], sign: int) -> Index | None:
     """The least (sign -1) or greatest value of an index as these variables run."""
     over = set(over)
-    if any(isinstance(t, Div | Mod | Gathered) and t not in over and _has(t, over) for t, _ in index.terms):
+    if any(
+        isinstance(t, Div | Mod | Gathered) and t not in over and _has(t, over)
+        for t, _ in index.terms
+    ):
         return None
     by = {v: Index(const=v.extent - 1 if index.coef(v) * sign > 0 else 0) for v in over}
     return index.substitute(by)
 
 
 def _has(term: Div | Mod | Gathered | Var, over: set[Var]) -> bool:
-    return isinstance(term, Gathered) or (isinstance(term, Div | Mod) and not over.isdisjoint(term.index.vars()))
+    return isinstance(term, Gathered) or (
+        isinstance(term, Div | Mod) and not over.isdisjoint(term.index.vars())
+    )

@@ -1,7 +1,9 @@
-"""One task of a chain of contractions: scratch, positions, loops over columns. In: a ChainProblem, Sizes. Out: statements.
+"""One task of a chain of contractions: scratch, positions, loops over columns. In: a ChainProblem,
+Sizes. Out: statements.
 
-A block of rows is the lanes of every value of the space, columns are lines of scratch. What a mask rules out is left out in
-chunks of columns, unless an operand is not finite: 0 times it would be NaN.
+A block of rows is the lanes of every value of the space, columns are lines of scratch. What a mask
+rules out is left out in chunks of columns, unless an operand is not finite: 0 times it would be
+NaN.
 """
 
 from __future__ import annotations
@@ -16,7 +18,20 @@ from ...ir.graph.graph import Node, const, node
 from ...ir.graph.index import Gathered, Index, Mask, Var, unravel, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import WORDS, Unit
-from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loops.loop import (
+    GLOBAL,
+    LANES,
+    REG,
+    SCRATCH,
+    SERIAL,
+    Alloc,
+    Buf,
+    For,
+    If,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ...ir.loops.walk import indices, postorder
 from ...wording import plural
 from .chain import ChainProblem, ChainStage, KnownValues, Result, Score, SpacePosition, ValueAt
@@ -26,7 +41,8 @@ from .loop_axes import cut, extent
 
 ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
 CHUNK = 64  # columns that a mask may rule out at once
-STAGE_WORK = 40  # operations an element of the space, beside those of the sums: an exponential, a maximum, a sum
+# operations an element of the space, beside those of the sums: an exponential, a maximum, a sum
+STAGE_WORK = 40
 
 
 @dataclass
@@ -48,10 +64,15 @@ class Task:
         self.shape = (*(extent(g) for g in p.batch), *(() if p.sums_rows else self.others))
         self.count = prod(self.shape)
         terms = sum(q.length for q in p.scores) + sum(r.width for r in p.results) + STAGE_WORK
-        self.work = float(s.rows * p.length() * terms) / 4 * (prod(self.others) if p.sums_rows else 1)
+        self.work = (
+            float(s.rows * p.length() * terms) / 4 * (prod(self.others) if p.sums_rows else 1)
+        )
         self.scratch: dict[str, Buf] = {}
         reductions = [u for u in p.chain.inner if u.node.op is Op.REDUCE]
-        self.stats = {u: self._scratch(f"{WORDS[u.node.arg[0]]}{i}", s.rows, u.node.dtype) for i, u in enumerate(reductions)}
+        self.stats = {
+            u: self._scratch(f"{WORDS[u.node.arg[0]]}{i}", s.rows, u.node.dtype)
+            for i, u in enumerate(reductions)
+        }
         self.guarded = False  # may a mask rule out chunks of columns?
         self.batch: list[Index] = []  # where the task is, and the other axes of its rows
         self.first = Index()  # row of the block
@@ -76,10 +97,15 @@ class Task:
     def _described(self, how: str) -> str:
         """What the task is, and how it comes by its columns."""
         p = self.p
-        sums, widths = (" + ".join(map(str, extents)) for extents in ([q.length for q in p.scores], [r.width for r in p.results]))
+        sums, widths = (
+            " + ".join(map(str, extents))
+            for extents in ([q.length for q in p.scores], [r.width for r in p.results])
+        )
         shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
         head = f" {shape}: sums of {sums}, results of {widths}"
-        return f"{head}, blocks of {plural(self.s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
+        return (
+            f"{head}, blocks of {plural(self.s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
+        )
 
     # ------------------------------------------------------------ positions and loops
 
@@ -96,9 +122,12 @@ class Task:
         return cut(self.first, self.p.rows(), self.s.rows)
 
     def _row_lanes(self, lane: Var, body: list[Stmt]) -> For:
-        """All rows of a block as lanes; those past the last row only where nothing outside of scratch is touched."""
+        """All rows of a block as lanes; those past the last row only where nothing outside of
+        scratch is touched."""
         values = postorder([t.value for t in body if isinstance(t, Store | Reduce)])
-        outside = any(n.op is Op.LOAD and n.arg[0].space == GLOBAL and depends(n.arg[1], lane) for n in values)
+        outside = any(
+            n.op is Op.LOAD and n.arg[0].space == GLOBAL and depends(n.arg[1], lane) for n in values
+        )
         outside |= any(isinstance(t, Store) and t.buf.space == GLOBAL for t in body)
         base, total = self._cut() if outside else (Index(), None)
         return For(lane, self.s.rows, LANES, body, ROW_VECTORS, base=base, total=total)
@@ -108,19 +137,26 @@ class Task:
     def _strip(self, number: int) -> Buf:
         return self._scratch(f"space{number}", self.s.columns * self.s.rows)
 
-    def _stage_values(self, stage: ChainStage, accs: dict[Unit, Buf], at: SpacePosition, lane: Index, place: Index) -> list[Stmt]:
+    def _stage_values(
+        self, stage: ChainStage, accs: dict[Unit, Buf], at: SpacePosition, lane: Index, place: Index
+    ) -> list[Stmt]:
         """What a stage does at one place of the space; `lane` is that of the sums."""
         held = self._held(lane, place)
-        body: list[Stmt] = [Reduce(b, lane, u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
+        body: list[Stmt] = [
+            Reduce(b, lane, u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()
+        ]
         kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
         weights = {r: self.p.weight(r, at, held) for r in stage.weights}
-        places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
+        places = self._places(
+            [*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free]
+        )
         self.strips |= {u: places[v] for u, v in kept.items()}
         self.weights |= {r: places[v] for r, v in weights.items()}
         return body + [Store(b, place, v) for v, b in places.items() if v is not load(b, place)]
 
     def _places(self, values: Sequence[Node], place: Index, free: list[Buf]) -> dict[Node, Buf]:
-        """Where each value of the space goes, in the order of the stores: where it is, over what only it still needs, or anew."""
+        """Where each value of the space goes, in the order of the stores: where it is, over what
+        only it still needs, or anew."""
         out: dict[Node, Buf] = {}
         left = dict.fromkeys(values)
         for v in list(left):
@@ -135,7 +171,8 @@ class Task:
         return out
 
     def _overwrites(self, values: list[Node], free: list[Buf]) -> tuple[Node, Buf]:
-        """A value and a strip that no other value of the stage is made of; a new strip if there is none."""
+        """A value and a strip that no other value of the stage is made of; a new strip if there is
+        none."""
         read = {v: {n.arg[0] for n in postorder([v]) if n.op is Op.LOAD} for v in values}
         for v in values:
             for b in free:
@@ -154,7 +191,9 @@ class Task:
         stat, rescale = self.stats[u], self._scratch("rescale", self.s.rows)
         before = load(stat, row)
         if u.node is not self.p.maximum:
-            return [Store(stat, row, node(Op.ADD, (node(Op.MUL, (before, load(rescale, row))), now)))]
+            return [
+                Store(stat, row, node(Op.ADD, (node(Op.MUL, (before, load(rescale, row))), now)))
+            ]
         safe = self.rows_known[u] = self._scratch("safe", self.s.rows)
         maximum, of_safe, ratio = new_maximum(before, now)
         return [Store(rescale, row, ratio), Store(safe, row, of_safe), Store(stat, row, maximum)]
@@ -163,7 +202,11 @@ class Task:
         """The sums of a whole row."""
         maximum = next((b for u, b in self.stats.items() if u.node is self.p.maximum), None)
         sums = [b for u, b in self.stats.items() if u.node is not self.p.maximum]
-        return [Store(b, row, whole_sum(load(maximum, row), load(b, row))) for b in sums if maximum is not None]
+        return [
+            Store(b, row, whole_sum(load(maximum, row), load(b, row)))
+            for b in sums
+            if maximum is not None
+        ]
 
     def _with_result(self, r: Result, total: Node, held: KnownValues) -> KnownValues:
         """The same with a result known, which was summed without the division of its weights."""
@@ -174,10 +217,16 @@ class Task:
     # ------------------------------------------------------------ masks
 
     def _find_guard(self) -> None:
-        """Chunks of columns can be left out if the first one never is: there, rows without any column become NaN."""
+        """Chunks of columns can be left out if the first one never is: there, rows without any
+        column become NaN."""
         ranges = self._live(Index(), min(CHUNK, self.s.columns))
         certain = not self.p.chain.reduces or all(r.always for r in ranges)
-        self.guarded = self.p.mask is not None and bool(ranges) and certain and all(map(self._is_checkable, self.p.results))
+        self.guarded = (
+            self.p.mask is not None
+            and bool(ranges)
+            and certain
+            and all(map(self._is_checkable, self.p.results))
+        )
 
     def _live(self, first: Index, columns: int) -> Mask:
         """Ranges outside of which a chunk of columns is ruled out for all rows of the block."""
@@ -187,24 +236,35 @@ class Task:
         condition = self.p.condition(self.p.mask, self._at(var(lane), first + var(column)))
         return may_hold(condition, (lane, column), self.p.mask.live)
 
-    def _chunks(self, first: Index, columns: int, body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
+    def _chunks(
+        self, first: Index, columns: int, body: Callable[[Index, int], list[Stmt]]
+    ) -> list[Stmt]:
         """The body for a block of columns: in chunks that a mask may rule out, else at once."""
         if not self.guarded:
             return body(Index(), columns)
         at, out = Var("chunk", columns // CHUNK), list[Stmt]()
         if at.extent:
-            out.append(For(at, at.extent, SERIAL, [self._if_live(first, var(at) * CHUNK, CHUNK, body)]))
+            out.append(
+                For(at, at.extent, SERIAL, [self._if_live(first, var(at) * CHUNK, CHUNK, body)])
+            )
         start, rest = columns // CHUNK * CHUNK, columns % CHUNK
         return out + ([self._if_live(first, Index(const=start), rest, body)] if rest else [])
 
-    def _if_live(self, first: Index, start: Index, count: int, body: Callable[[Index, int], list[Stmt]]) -> Stmt:
-        return self._where_live(first + start, count, load(self._flag(), Index()), body(start, count))
+    def _if_live(
+        self, first: Index, start: Index, count: int, body: Callable[[Index, int], list[Stmt]]
+    ) -> Stmt:
+        return self._where_live(
+            first + start, count, load(self._flag(), Index()), body(start, count)
+        )
 
     def _where_live(self, first: Index, columns: int, flag: Node, body: list[Stmt]) -> Stmt:
         """The body, unless the mask rules out all these columns and the flag is 0."""
         far = Index({Gathered(flag, 2): FAR // 2})
         live = self._live(first, columns)
-        return If(tuple(replace(r, index=r.index + far if r.lo == 0 else r.index - far) for r in live), body)
+        return If(
+            tuple(replace(r, index=r.index + far if r.lo == 0 else r.index - far) for r in live),
+            body,
+        )
 
     def _flag(self) -> Buf:
         """1 if an operand is not finite: 0 times it is NaN, so that nothing is left out."""
@@ -222,20 +282,34 @@ class Task:
             out.append(For(line, lines, SERIAL, [For(c, width, LANES, [term], ROW_VECTORS)]))
         total = load(acc, Index())
         is_zero = node(Op.EQ, (total, total))
-        return [*out, Store(self._flag(), Index(), node(Op.WHERE, (is_zero, const(0, dt.int64), const(1, dt.int64))))]
+        return [
+            *out,
+            Store(
+                self._flag(),
+                Index(),
+                node(Op.WHERE, (is_zero, const(0, dt.int64), const(1, dt.int64))),
+            ),
+        ]
 
     def _operands(self) -> list[tuple[int, int, ValueAt]]:
-        """(lines, elements of each, value) of what is multiplied by weights; of all rows and scores if a task walks them all."""
+        """(lines, elements of each, value) of what is multiplied by weights; of all rows and scores
+        if a task walks them all."""
         p, out = self.p, list[tuple[int, int, ValueAt]]()
         for r in p.results:
             out.append((self._all() if r.over_rows else p.length(), r.width, self._value_of(r)))
         if p.sums_rows:
             for q in p.scores:
-                out += [(p.length(), q.length, self._key_of(q)), (self._all(), q.length, self._query_of(q))]
-        return out + [ruled_out for r in p.results if not p.chain.reduces for ruled_out in self._ruled_out(r)]
+                out += [
+                    (p.length(), q.length, self._key_of(q)),
+                    (self._all(), q.length, self._query_of(q)),
+                ]
+        return out + [
+            ruled_out for r in p.results if not p.chain.reduces for ruled_out in self._ruled_out(r)
+        ]
 
     def _is_checkable(self, r: Result) -> bool:
-        """Does the weight of a place that is ruled out depend on its row alone, or on its column alone?"""
+        """Does the weight of a place that is ruled out depend on its row alone, or on its column
+        alone?"""
         return self.p.chain.reduces or not all(self._follows(r))
 
     def _follows(self, r: Result) -> tuple[bool, bool]:

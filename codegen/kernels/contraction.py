@@ -1,10 +1,13 @@
-"""A contraction taken apart: which axes are rows, lanes, batch and reduced. In: a contraction Kernel. Out: Problems.
+"""A contraction taken apart: which axes are rows, lanes, batch and reduced. In: a contraction
+Kernel. Out: Problems.
 
-    out[b, i, j] = sum_k A[b, i, k] * B[b, j, k]      i rows, j lanes, k reduced, each possibly several axes
+    out[b, i, j] = sum_k A[b, i, k] * B[b, j, k]      i rows, j lanes, k reduced, each possibly
+    several axes
 
-The lane side is the factor that holds the output's contiguous axis. Convolutions, their gradients and
-matrix products differ only in the indices that `ir/graph/views.py: push` gives: implicit GEMM. A contraction is several
-problems where a factor is 0 at most indices for a reason that residues tell (codegen/kernels/residues.py).
+The lane side is the factor that holds the output's contiguous axis. Convolutions, their gradients
+and matrix products differ only in the indices that `ir/graph/views.py: push` gives: implicit GEMM.
+A contraction is several problems where a factor is 0 at most indices for a reason that residues
+tell (codegen/kernels/residues.py).
 """
 
 from __future__ import annotations
@@ -29,14 +32,17 @@ from .residues import Residues, classes
 
 AxisGroups = list[list[Var]]
 
-MIN_LANES = 4  # fewer would leave most of a vector empty: lanes are then taken from the other factor
+MIN_LANES = (
+    4  # fewer would leave most of a vector empty: lanes are then taken from the other factor
+)
 
 
 @dataclass
 class Problem:
     """A contraction taken apart: its axes by role, collapsed where every access walks them as one.
 
-    `at` gives the variables of the anchor in terms of these axes: the same ones, or those of a residue class.
+    `at` gives the variables of the anchor in terms of these axes: the same ones, or those of a
+    residue class.
     """
 
     kernel: Kernel
@@ -98,7 +104,9 @@ class Problem:
         """The variables of the anchor, given those of the problem."""
         return {v: e.substitute(by) for v, e in self.at.items()}
 
-    def epilogue(self, by: dict[Var, Index], accumulated: Node) -> list[tuple[Place, list[Index], Node]]:
+    def epilogue(
+        self, by: dict[Var, Index], accumulated: Node
+    ) -> list[tuple[Place, list[Index], Node]]:
         """(place, index, value) of every output, the sum standing in for the anchor."""
         ev = Evaluator(self.inputs, lambda n, index: accumulated if n is self.anchor.node else None)
         of_anchor, mine = self.of_anchor(by), self.kernel.outer[self.anchor]
@@ -112,7 +120,10 @@ class Problem:
 
     def writes(self, by: dict[Var, Index], accumulated: Node) -> list[Stmt]:
         """The epilogue as statements."""
-        return [Store(place.buf, place.at(index), value) for place, index, value in self.epilogue(by, accumulated)]
+        return [
+            Store(place.buf, place.at(index), value)
+            for place, index, value in self.epilogue(by, accumulated)
+        ]
 
     def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
         """Every index at which the factors and the epilogue read and write."""
@@ -139,7 +150,10 @@ def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Lanes)
     values = place_values(kernel, strides)
     mask = mask_of(zero_outside(product, anchor.coordinates()))
     a, b = product.src
-    return [_with_roles(Problem(kernel, product, anchor, *values, c.at, a, b), c, target) for c in classes(kept, reduced, mask)]
+    return [
+        _with_roles(Problem(kernel, product, anchor, *values, c.at, a, b), c, target)
+        for c in classes(kept, reduced, mask)
+    ]
 
 
 def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
@@ -150,37 +164,49 @@ def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     term = [p.factor(f, by) for f in p.product.src]
     sides = [_variables_of(value) for value in term]
     only = [[v for v in c.kept if v in sides[s] and v not in sides[1 - s]] for s in (0, 1)]
-    lane_side = int(c.kept[-1] in only[1]) if p.pooled else _lane_side(c.kept, only, term)  # a pool is along lanes
+    lane_side = (
+        int(c.kept[-1] in only[1]) if p.pooled else _lane_side(c.kept, only, term)
+    )  # a pool is along lanes
     rows, lanes = only[1 - lane_side], only[lane_side]
     p.row_factor, p.lane_factor = p.product.src[1 - lane_side], p.product.src[lane_side]
     accesses = _windowed_accesses(p, by, term) if p.pooled else p.accesses(by, term)
     batch = [v for v in c.kept if v not in rows and v not in lanes]
     p.width = lane_width(term, target)
     p.batch = loop_axes.collapse(batch, accesses)
-    p.rows, p.lanes, p.reduced = (loop_axes.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced))
+    p.rows, p.lanes, p.reduced = (
+        loop_axes.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced)
+    )
     if p.pooled:  # a window is part of an axis, so that each axis is one
         p.lanes = [axis for sub in p.anchor.kept() if (axis := [v for v in sub if v in lanes])]
     return p
 
 
 def _windowed_accesses(p: Problem, by: dict[Var, Index], term: list[Node]) -> list[Index]:
-    """Every index at which the factors are read, also that of a prologue: windows must stay affine."""
+    """Every index at which the factors are read, also that of a prologue: windows must stay
+    affine."""
     box = box_of(p.lane_factor, p.coordinates(by))
     assert box is not None, "pooled results of a contraction without windows"
     return [*(i for n in postorder(term) for i in indices(n)), *box.at]
 
 
 def _lane_side(kept: list[Var], only: list[list[Var]], term: list[Node]) -> int:
-    """Which factor provides the lanes: that with the last axis of the result, unless there are few and the other has more."""
+    """Which factor provides the lanes: that with the last axis of the result, unless there are few
+    and the other has more."""
     side = 0 if kept[-1:] == only[0][-1:] else 1
     few, many = only[side], only[1 - side]
-    return 1 - side if extent(few) < MIN_LANES <= extent(many) and contiguous(term[1 - side], many[-1]) else side
+    return (
+        1 - side
+        if extent(few) < MIN_LANES <= extent(many) and contiguous(term[1 - side], many[-1])
+        else side
+    )
 
 
 def _without_sum(p: Problem, c: Residues, target: Lanes) -> Problem:
     """The results of a class in which nothing is summed: all axes are lanes."""
     zero = const(0, p.anchor.node.dtype)
-    p.lanes = loop_axes.collapse(c.kept or [Var("one", 1)], p.accesses({v: var(v) for v in c.kept}, [zero, zero]))
+    p.lanes = loop_axes.collapse(
+        c.kept or [Var("one", 1)], p.accesses({v: var(v) for v in c.kept}, [zero, zero])
+    )
     p.width = lane_width([zero], target)
     return p
 
@@ -204,17 +230,24 @@ def groups_at(groups: AxisGroups, position: Index) -> dict[Var, Index]:
 
 def is_plain(value: Node) -> bool:
     """A load and nothing else, at an affine index, unmasked."""
-    return value.op is Op.LOAD and not value.arg[2] and all(isinstance(t, Var) for t, _ in value.arg[1].terms)
+    return (
+        value.op is Op.LOAD
+        and not value.arg[2]
+        and all(isinstance(t, Var) for t, _ in value.arg[1].terms)
+    )
 
 
 def contiguous(value: Node, v: Var) -> bool:
     """Do all loads under a value step by one element (or none) with v?"""
     places = [n.arg[1] for n in postorder([value]) if n.op is Op.LOAD]
-    return all(not loop_axes.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in places)
+    return all(
+        not loop_axes.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in places
+    )
 
 
 def read_once(value: Node, p: Problem) -> bool:
-    """Is the lane factor a matrix in memory, unmasked, with an element for each lane and step of k?"""
+    """Is the lane factor a matrix in memory, unmasked, with an element for each lane and step of
+    k?"""
     loads = [n.arg for n in postorder([value]) if n.op is Op.LOAD]
     affine = all(not mask and all(isinstance(t, Var) for t, _ in at.terms) for _, at, mask in loads)
     return affine and any(buf.size >= groups_extent(p.batch) * p.n * p.k for buf, _, _ in loads)

@@ -1,7 +1,8 @@
-"""A Node at an index -> a loop-level expression. In: where each stored value lives. Out: scalar Nodes over LOADs and VARs.
+"""A Node at an index -> a loop-level expression. In: where each stored value lives. Out: scalar
+Nodes over LOADs and VARs.
 
-Views are pushed into the index (ir/graph/views.py); values of the same kernel are evaluated in place; a stack
-replaces recursion, so that chains of any length work.
+Views are pushed into the index (ir/graph/views.py); values of the same kernel are evaluated in
+place; a stack replaces recursion, so that chains of any length work.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from ...ir.graph.site import NOWHERE, provenance
 from ...ir.graph.views import resolve
 from ...ir.loops.loop import Buf
 
-Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, needed only where the mask holds
+Key = tuple[
+    Node, tuple[Index, ...], Mask
+]  # the value of a Node at an index, needed only where the mask holds
 
 Local = Callable[[Node, tuple[Index, ...]], Node | None]
 
@@ -28,7 +31,9 @@ class Place:
 
     buf: Buf
     strides: tuple[int, ...]
-    origin: Index = field(default_factory=Index)  # of a part of the value: where the element at index 0 would be
+    origin: Index = field(
+        default_factory=Index
+    )  # of a part of the value: where the element at index 0 would be
 
     def at(self, index: Sequence[Index]) -> Index:
         flat = self.origin
@@ -44,7 +49,11 @@ def load(buf: Buf, index: Index, mask: Mask = ()) -> Node:
 
 def counter(index: Index) -> Node:
     """The value of an index as an int64 Node."""
-    return const(index.const, dt.int64) if not index.terms else scalar_node(Op.VAR, (), index, dt.int64)
+    return (
+        const(index.const, dt.int64)
+        if not index.terms
+        else scalar_node(Op.VAR, (), index, dt.int64)
+    )
 
 
 def as_index(n: Node, extent: int) -> Index:
@@ -77,7 +86,8 @@ def condition(r: Range) -> Node:
 
 
 class Evaluator:
-    """Evaluates Nodes inside one kernel. `places` are stored values, `local(n, index)` overrides (accumulators, scratch rows)."""
+    """Evaluates Nodes inside one kernel. `places` are stored values, `local(n, index)` overrides
+    (accumulators, scratch rows)."""
 
     def __init__(self, places: dict[Node, Place], local: Local = lambda n, at: None) -> None:
         self.places, self.local = places, local
@@ -138,8 +148,11 @@ class Evaluator:
             return self._elementwise(key)
         return []
 
-    def _operands(self, sources: Sequence[Node], at: tuple[Index, ...], guard: Mask) -> tuple[list[Node], list[Key]]:
-        """Values of the sources; every load below keeps the guard, so that nothing outside of a padded value is read."""
+    def _operands(
+        self, sources: Sequence[Node], at: tuple[Index, ...], guard: Mask
+    ) -> tuple[list[Node], list[Key]]:
+        """Values of the sources; every load below keeps the guard, so that nothing outside of a
+        padded value is read."""
         values, missing = [], []
         for s in sources:
             base, index, mask = self._resolve(s, list(at))
@@ -168,7 +181,9 @@ class Evaluator:
         rest = iter(at[ndim:])
         chosen = dict(zip(n.arg, indices, strict=True))
         x = n.src[0]
-        where = [as_index(chosen[a], d) if a in chosen else next(rest) for a, d in enumerate(x.shape)]
+        where = [
+            as_index(chosen[a], d) if a in chosen else next(rest) for a, d in enumerate(x.shape)
+        ]
         values, missing = self._operands([x], tuple(where), guard)
         if not missing:
             self.memo[key] = values[0]
@@ -176,8 +191,13 @@ class Evaluator:
 
 
 def fold(n: Node, values: list[Node]) -> Node:
-    """The op over loop-level operands; counters stay affine and comparisons of counters fold by their bounds."""
-    if n.dtype is dt.int64 and n.op in (Op.ADD, Op.SUB, Op.MUL) and all(v.op in (Op.VAR, Op.CONST) for v in values):
+    """The op over loop-level operands; counters stay affine and comparisons of counters fold by
+    their bounds."""
+    if (
+        n.dtype is dt.int64
+        and n.op in (Op.ADD, Op.SUB, Op.MUL)
+        and all(v.op in (Op.VAR, Op.CONST) for v in values)
+    ):
         a, b = (as_index(v, 0) for v in values)
         if n.op is Op.MUL and not (a.terms and b.terms):
             return counter(a * b.const if a.terms else b * a.const)

@@ -1,13 +1,16 @@
-"""Checks of what kernels compute. In: Loops. Out: the same Loops with a Check before each statement that keeps a value.
+"""Checks of what kernels compute. In: Loops. Out: the same Loops with a Check before each statement
+that keeps a value.
 
     store out0[i] = log(in0[i]) + in1[i]
-->  check 0 <= cast(bad) < 1, bad = (~finite(log(in0[i])) & finite(in0[i])) | (~finite(log(in0[i]) + in1[i]) & ..)
+->  check 0 <= cast(bad) < 1, bad = (~finite(log(in0[i])) & finite(in0[i])) | (~finite(log(in0[i]) +
+in1[i]) & ..)
     store out0[i] = log(in0[i]) + in1[i]
 
-A Check fails where an operation gives a value that is not finite though its operands are, unless a WHERE does not choose it.
-Sums are looked at when they are read: one that is not finite is suspect, whatever was added. So a failing Check says that it is
-worth looking for the operation (compiler/programs/nan_culprit.py); if none fails, there is none. With infinities allowed,
-NaNs count.
+A Check fails where an operation gives a value that is not finite though its operands are, unless a
+WHERE does not choose it. Sums are looked at when they are read: one that is not finite is suspect,
+whatever was added. So a failing Check says that it is worth looking for the operation
+(compiler/programs/nan_culprit.py); if none fails, there is none. With infinities allowed, NaNs
+count.
 """
 
 from __future__ import annotations
@@ -20,7 +23,19 @@ from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, const, node
 from ...ir.graph.index import Index, Mask
 from ...ir.graph.op import Op
-from ...ir.loops.loop import GLOBAL, Buf, Check, For, If, Loops, Multiply, Param, Reduce, Stmt, Store
+from ...ir.loops.loop import (
+    GLOBAL,
+    Buf,
+    Check,
+    For,
+    If,
+    Loops,
+    Multiply,
+    Param,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ...ir.loops.walk import SLOW, operands, postorder, statements
 from .evaluate import condition, load
 
@@ -35,7 +50,8 @@ def watched(loops: Loops, infinities: bool) -> Loops:
 
 
 def _sums(loops: Loops) -> set[Buf]:
-    """The buffers of floats that sums and products gather in, or are moved to unless maxima are, too."""
+    """The buffers of floats that sums and products gather in, or are moved to unless maxima are,
+    too."""
     body = list(statements(loops.phases))
     maxima = {s.buf for s in body if isinstance(s, Reduce) and s.op == "max"}
     sums = {s.buf for s in body if isinstance(s, Reduce) and s.op != "max" and s.buf.dtype.is_float}
@@ -48,7 +64,8 @@ def _sums(loops: Loops) -> set[Buf]:
 
 
 def _moved(s: Stmt) -> Buf | None:
-    """The buffer of which a statement moves an element to another one inside of the kernel: both may hold more than results."""
+    """The buffer of which a statement moves an element to another one inside of the kernel: both
+    may hold more than results."""
     if isinstance(s, Store | Reduce) and s.buf.space != GLOBAL and s.value.op is Op.LOAD:
         return s.value.arg[0]  # type: ignore[no-any-return]
     return None
@@ -65,9 +82,17 @@ class _Watch:
         match s:
             case For(body=body) | If(body=body):
                 return [replace(s, body=self.body(body))]
-            case Reduce(buf, index, "add" | "mul", value, mask) if buf.space == GLOBAL and buf in self.sums:
-                return [*self.before(s, value, mask), s, *self.before(s, load(buf, index, mask), ())]
-            case Store(buf, _, value, mask) | Reduce(buf, _, _, value, mask) if _moved(s) is None or self.is_last_seen(s, buf):
+            case Reduce(buf, index, "add" | "mul", value, mask) if (
+                buf.space == GLOBAL and buf in self.sums
+            ):
+                return [
+                    *self.before(s, value, mask),
+                    s,
+                    *self.before(s, load(buf, index, mask), ()),
+                ]
+            case Store(buf, _, value, mask) | Reduce(buf, _, _, value, mask) if _moved(
+                s
+            ) is None or self.is_last_seen(s, buf):
                 return [*self.before(s, value, mask), s]
         return [s]
 
@@ -76,14 +101,19 @@ class _Watch:
         return _moved(s) in self.sums and buf not in self.sums
 
     def before(self, s: Stmt, value: Node, mask: Mask) -> list[Stmt]:
-        """The Check of a value that is kept where the mask holds, if anything in it could go wrong."""
-        bad = self.bad(value, [condition(r) for r in mask], fused=isinstance(s, Reduce) and s.op == "add")
+        """The Check of a value that is kept where the mask holds, if anything in it could go
+        wrong."""
+        bad = self.bad(
+            value, [condition(r) for r in mask], fused=isinstance(s, Reduce) and s.op == "add"
+        )
         return [] if bad is None else [Check(node(Op.CAST, (bad,), dt.int64), 1, SITE, Index())]
 
     def bad(self, value: Node, conditions: Iterable[Node], fused: bool) -> Node | None:
-        """Has anything that a value is made of gone wrong. `fused`: a product is added without being rounded.
+        """Has anything that a value is made of gone wrong. `fused`: a product is added without
+        being rounded.
 
-        Nothing has where all is finite that others do not pass on, which is quickly seen; else it is looked at one by one.
+        Nothing has where all is finite that others do not pass on, which is quickly seen; else it
+        is looked at one by one.
         """
         wrongs: dict[Node, Node | None] = {}
         for n, when in needs(value, both(conditions)).items():
@@ -119,7 +149,8 @@ def last(root: Node, suspects: Iterable[Node]) -> list[Node]:
 
 
 def needs(root: Node, when: Node | None) -> dict[Node, Node | None]:
-    """When each Node below the root counts, None for always: what a WHERE does not choose does not."""
+    """When each Node below the root counts, None for always: what a WHERE does not choose does
+    not."""
     cases_of: dict[Node, list[Node] | None] = {root: None if when is None else [when]}
 
     def add(n: Node, *whens: Node | None) -> None:

@@ -1,7 +1,9 @@
-"""Axes of a kernel of maps and rows, in terms of loop variables. In: a Kernel. Out: axes, accesses, Stages.
+"""Axes of a kernel of maps and rows, in terms of loop variables. In: a Kernel. Out: axes, accesses,
+Stages.
 
-Stages with one variable per axis, the probe, show what is read and written, and where; axes that every index walks as one
-collapse. A schedule maps these axes to its own loops, and gets the stages of the kernel over them.
+Stages with one variable per axis, the probe, show what is read and written, and where; axes that
+every index walks as one collapse. A schedule maps these axes to its own loops, and gets the stages
+of the kernel over them.
 """
 
 from __future__ import annotations
@@ -25,21 +27,29 @@ from .loop_axes import Access, Lanes
 from .stages import AxisMap, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}
-INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers, and need no more blocks of a GPU than rows
+INNER_BONUS = (
+    0.9  # lanes over inner axes keep sums in registers, and need no more blocks of a GPU than rows
+)
 
 Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]
 
 
 def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Places:
-    """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
+    """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in
+    order)."""
     inputs, outputs = places_of(kernel.inputs, "in", strides), places_of(kernel.outputs, "out", {})
     return inputs, outputs, tuple(p.buf for p in [*inputs.values(), *outputs.values()])
 
 
-def places_of(nodes: Iterable[Node], name: str, strides: dict[Node, tuple[int, ...]]) -> dict[Node, Place]:
+def places_of(
+    nodes: Iterable[Node], name: str, strides: dict[Node, tuple[int, ...]]
+) -> dict[Node, Place]:
     """A buffer for each value; dense where no strides are given."""
     return {
-        n: Place(Buf(f"{name}{i}", n.dtype, n.size, GLOBAL, n.site), strides.get(n) or row_major_strides(n.shape))
+        n: Place(
+            Buf(f"{name}{i}", n.dtype, n.size, GLOBAL, n.site),
+            strides.get(n) or row_major_strides(n.shape),
+        )
         for i, n in enumerate(nodes)
     }
 
@@ -51,7 +61,8 @@ def identity(kind: str, dtype: DType) -> float | int | bool:
 
 @dataclass
 class Axes:
-    """Loop axes, and the axes of a kernel in terms of them: the outer ones and, by signature, inner ones."""
+    """Loop axes, and the axes of a kernel in terms of them: the outer ones and, by signature, inner
+    ones."""
 
     outer: list[Var]
     outer_at: list[Index]
@@ -71,25 +82,35 @@ def own_axes(kernel: Kernel) -> Axes:
 
 
 class KernelAxes:
-    """A kernel over the loops of its schedules: first with one variable per axis, then over those of the chosen one."""
+    """A kernel over the loops of its schedules: first with one variable per axis, then over those
+    of the chosen one."""
 
     def __init__(self, kernel: Kernel, places: Places, axes: Axes, scratch_bytes: int = 0) -> None:
         self.kernel, self.axes = kernel, axes
         self.inputs, self.outputs, self.buffers = places
         self.outer, self.inner = axes.outer, axes.inner
-        self.probe = self.stages(AxisMap(axes.outer_at, self._own_inner, scratch_bytes=scratch_bytes))
+        self.probe = self.stages(
+            AxisMap(axes.outer_at, self._own_inner, scratch_bytes=scratch_bytes)
+        )
 
     def weigh(self, target: Lanes, in_order: bool = False) -> None:
         """What the choice of a schedule looks at. `in_order`: inner axes stay in their order."""
         self.roots = [n for s in self.probe for n in roots_of(s)]
         nodes = postorder(self.roots)
-        stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.probe for w in writes_of(s)]
+        stores = [
+            Access(w.index, w.buf.dtype.itemsize, True) for s in self.probe for w in writes_of(s)
+        ]
         self.accesses = loop_axes.loads(nodes) + stores
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
         self.groups = loop_axes.collapse(self.outer, self.indices, stretched=True)
         loaded = [a.index for a in self.accesses if not a.store]
-        ordered = {s: vs if in_order else loop_axes.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
-        self.inner_groups = {s: loop_axes.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
+        ordered = {
+            s: vs if in_order else loop_axes.in_memory_order(vs, loaded)
+            for s, vs in self.inner.items()
+        }
+        self.inner_groups = {
+            s: loop_axes.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()
+        }
         self.width = lane_width(self.roots, target)
         self.body = loop_axes.work(nodes)
 
@@ -101,12 +122,22 @@ class KernelAxes:
     def stages(self, axes: AxisMap) -> list[Stage]:
         return StageBuilder(self.kernel, self.inputs, self.outputs, axes).build()
 
-    def axis_map(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> AxisMap:
+    def axis_map(
+        self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
+    ) -> AxisMap:
         """Outer variables are as `by` says; a loop for each group of inner ones."""
         inner = {s: self._inner_axes(s, by) for s in self.inner}
-        return AxisMap([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+        return AxisMap(
+            [e.substitute(by) for e in self.axes.outer_at],
+            lambda s: inner[s],
+            acc_index or Index(),
+            lanes,
+            scratch,
+        )
 
-    def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], list[Index]]:
+    def _inner_axes(
+        self, signature: Signature, by: dict[Var, Index]
+    ) -> tuple[list[Var], list[Index]]:
         by = dict(by)
         axes: list[Var] = []
         for g in self.inner_groups[signature]:
@@ -116,7 +147,11 @@ class KernelAxes:
         return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
 
     def map_groups(
-        self, groups: Sequence[list[Var]], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
+        self,
+        groups: Sequence[list[Var]],
+        acc_index: Index | None = None,
+        lanes: int = 1,
+        scratch: int = 0,
     ) -> tuple[AxisMap, list[Var]]:
         """A map to one variable for each group of outer axes, and these variables."""
         units = [Var(f"u{i}", loop_axes.extent(g)) for i, g in enumerate(groups)]
@@ -125,14 +160,23 @@ class KernelAxes:
             by |= loop_axes.spread(var(unit), g)
         return self.axis_map(by, acc_index, lanes, scratch), units
 
-    def stages_at(self, axes: AxisMap, units: Sequence[Var], at: Sequence[Index], join: bool = False) -> list[Stage]:
-        """The stages over a map of the axes, its variables in terms of others; `join`: a loop over inner axes has one axis.
+    def stages_at(
+        self, axes: AxisMap, units: Sequence[Var], at: Sequence[Index], join: bool = False
+    ) -> list[Stage]:
+        """The stages over a map of the axes, its variables in terms of others; `join`: a loop over
+        inner axes has one axis.
 
-        In two steps, so that what walks a group as one has an index of one term, also where that is a remainder in the end.
+        In two steps, so that what walks a group as one has an index of one term, also where that is
+        a remainder in the end.
         """
         stages = self.stages(axes)
         known, lanes = dict(zip(units, at, strict=True)), dict[Var, Var]()
-        for inner in {tuple(loop.axes): None for s in stages for loop in s.loops if join and len(loop.axes) > 1}:
+        for inner in {
+            tuple(loop.axes): None
+            for s in stages
+            for loop in s.loops
+            if join and len(loop.axes) > 1
+        }:
             shape = tuple(v.extent for v in inner)
             lanes[inner[0]] = Var("c", prod(shape))
             known |= dict(zip(inner, unravel(var(lanes[inner[0]]), shape), strict=True))
@@ -148,7 +192,8 @@ class KernelAxes:
 
     @cached_property
     def outer_lanes(self) -> tuple[list[Var] | None, float]:
-        """The collapsed outer axes along which lanes cost least, and the cost; the last of equals."""
+        """The collapsed outer axes along which lanes cost least, and the cost; the last of
+        equals."""
         best: tuple[list[Var] | None, float] = (None, float("inf"))
         inner = {v for axes in self.inner.values() for v in axes}
         often = [a for a in self.accesses if not a.index.vars().isdisjoint(inner)] or self.accesses
@@ -159,12 +204,19 @@ class KernelAxes:
         return best
 
     def inner_cost(self, combining: float = 0.0) -> float:
-        """The cost of lanes along the inner axes, as it compares with that of outer ones; `combining`: of a vector's lanes."""
+        """The cost of lanes along the inner axes, as it compares with that of outer ones;
+        `combining`: of a vector's lanes."""
         cycles, elements = 0.0, 0
         for groups in self.inner_groups.values():
-            touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
+            touching = [
+                a
+                for a in self.accesses
+                if not a.index.vars().isdisjoint(v for g in groups for v in g)
+            ]
             count = prod(loop_axes.extent(g) for g in groups)
-            cost = self.group_cost(groups[-1], touching or self.accesses) + combining / -(-count // self.width)
+            cost = self.group_cost(groups[-1], touching or self.accesses) + combining / -(
+                -count // self.width
+            )
             cycles, elements = cycles + cost * count, elements + count
         return INNER_BONUS * cycles / max(1, elements)
 
@@ -184,7 +236,8 @@ class KernelAxes:
 
 
 def _substituted(s: Stage, by: Substitution, lanes: Mapping[Var, Var]) -> Stage:
-    """A stage over other variables; loops whose first axis is in `lanes` have that one axis instead."""
+    """A stage over other variables; loops whose first axis is in `lanes` have that one axis
+    instead."""
 
     def over(writes: list[Write]) -> list[Write]:
         return [Write(w.buf, by.index(w.index), by.node(w.value)) for w in writes]
@@ -231,8 +284,11 @@ def in_a_row(loop: RowLoop) -> list[Stmt]:
     return [loop_axes.nest(loop.axes, *row_statements(loop), kind=UNROLL)]
 
 
-def in_registers(stages: Iterable[Stage], steps: Callable[[RowLoop], list[Stmt]] = in_a_row) -> list[Stmt]:
-    """Stages whose reductions are registers, for one lane or a few vectors of lanes; `steps`: all of a loop."""
+def in_registers(
+    stages: Iterable[Stage], steps: Callable[[RowLoop], list[Stmt]] = in_a_row
+) -> list[Stmt]:
+    """Stages whose reductions are registers, for one lane or a few vectors of lanes; `steps`: all
+    of a loop."""
     body: list[Stmt] = []
     for s in stages:
         body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
@@ -250,9 +306,14 @@ def row_statements(loop: RowLoop) -> list[Stmt]:
 
 
 def combined(r: Reduction, axis: Var, steps: list[Index], at: Index) -> Reduce:
-    """Several steps of an inner axis as one Reduce into acc[at]: their values, the first added to the second, and so on."""
+    """Several steps of an inner axis as one Reduce into acc[at]: their values, the first added to
+    the second, and so on."""
     values = [Substitution({axis: step}).node(r.value) for step in steps]
-    op = Op.OR if r.value.dtype is dt.bool_ else {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
+    op = (
+        Op.OR
+        if r.value.dtype is dt.bool_
+        else {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
+    )
     total = values[0]
     for value in values[1:]:
         total = node(op, (total, value))

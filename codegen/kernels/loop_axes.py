@@ -1,5 +1,5 @@
-"""Axes of loops: which is vectorised, how they collapse, how many chunks. In: shapes and accesses, never the number of threads.
-Out: axes and counts."""
+"""Axes of loops: which is vectorised, how they collapse, how many chunks. In: shapes and accesses,
+never the number of threads. Out: axes and counts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from ...ir.loops.walk import postorder
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
-TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
-CHEAP = 12  # operations of a body that is as fast only in four copies: loads and additions have latencies
+TINY_WORK = (
+    2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
+)
+# operations of a body that is as fast only in four copies: loads and additions have latencies
+CHEAP = 12
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
 MOST_COLUMNS = 16  # elements of rows that are loaded as vectors and sorted, one row per lane
 NEAR = 4  # elements from lane to lane that still share cache lines
@@ -44,7 +47,11 @@ class Access:
 
 
 def loads(nodes: Iterable[Node]) -> list[Access]:
-    return [Access(n.arg[1], n.dtype.itemsize, False) for n in nodes if n.op is Op.LOAD and n.arg[0].space == "global"]
+    return [
+        Access(n.arg[1], n.dtype.itemsize, False)
+        for n in nodes
+        if n.op is Op.LOAD and n.arg[0].space == "global"
+    ]
 
 
 def work(nodes: Iterable[Node]) -> int:
@@ -57,15 +64,24 @@ def divides(index: Index, v: Var) -> bool:
     return any(isinstance(t, Div | Mod) and v in t.index.vars() for t, _ in index.terms)
 
 
-def collapse(axes: Sequence[Var], indices: Iterable[Index], stretched: bool = False) -> list[list[Var]]:
-    """Groups neighbouring axes that every index walks as one: [a, b] where it is affine in a*extent(b) + b.
+def collapse(
+    axes: Sequence[Var], indices: Iterable[Index], stretched: bool = False
+) -> list[list[Var]]:
+    """Groups neighbouring axes that every index walks as one: [a, b] where it is affine in
+    a*extent(b) + b.
 
-    `stretched`: also where it walks a quotient by a short last axis, as x[f // 2], if others walk every element.
+    `stretched`: also where it walks a quotient by a short last axis, as x[f // 2], if others walk
+    every element.
     """
     indices = list(dict.fromkeys(indices))
     groups: list[list[Var]] = []
     for v in axes:
-        short = stretched and v is axes[-1] and v.extent in STRETCH and any(i.coef(v) == 1 for i in indices)
+        short = (
+            stretched
+            and v is axes[-1]
+            and v.extent in STRETCH
+            and any(i.coef(v) == 1 for i in indices)
+        )
         if groups and _as_one([*groups[-1], v], indices, v.extent if short else 1):
             groups[-1].append(v)
         else:
@@ -74,7 +90,8 @@ def collapse(axes: Sequence[Var], indices: Iterable[Index], stretched: bool = Fa
 
 
 def in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
-    """Axes that may run in any order: the one with the smallest steps in memory last, if all steps are constant."""
+    """Axes that may run in any order: the one with the smallest steps in memory last, if all steps
+    are constant."""
     if any(divides(i, v) for i in loaded for v in axes):
         return list(axes)
     steps = {v: sum(abs(i.coef(v)) for i in loaded) for v in axes}
@@ -88,7 +105,9 @@ def _as_one(group: list[Var], indices: list[Index], short: int = 1) -> bool:
     fused = Var("f", total)
     by = spread(var(fused), group)
     for index in indices:
-        if index.vars().isdisjoint(group) and not any(isinstance(t, Gathered) for t, _ in index.terms):
+        if index.vars().isdisjoint(group) and not any(
+            isinstance(t, Gathered) for t, _ in index.terms
+        ):
             continue
         together = index.substitute(by)
         if divides(together, fused) and not (short > 1 and stretch(together, fused) == short):
@@ -115,13 +134,15 @@ def extent(group: Sequence[Var]) -> int:
 
 
 def lane_cost(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
-    """Cycles of a vector of lanes over v, each useful lane counted: an access costs as many as it takes instructions."""
+    """Cycles of a vector of lanes over v, each useful lane counted: an access costs as many as it
+    takes instructions."""
     used = n / (-(-n // width) * width)
     return (1 + sum(_access_cost(a, v, width) for a in accesses)) / used
 
 
 def _access_cost(a: Access, v: Var, width: int) -> float:
-    """A vector is one, a few elements apart as many, x[v // 2] a half and a shuffle; else an element each."""
+    """A vector is one, a few elements apart as many, x[v // 2] a half and a shuffle; else an
+    element each."""
     if stretch(a.index, v) > 1:
         return 1.5
     if divides(a.index, v) or any(isinstance(t, Gathered) for t, _ in a.index.terms):
@@ -136,7 +157,8 @@ def _access_cost(a: Access, v: Var, width: int) -> float:
 
 
 def _sorting_steps(count: int) -> int:
-    """Shuffles for each vector of rows of so many elements, one a lane (codegen/llvm/short_rows.py)."""
+    """Shuffles for each vector of rows of so many elements, one a lane
+    (codegen/llvm/short_rows.py)."""
     halves = 0
     while count % 2 == 0:
         count, halves = count // 2, halves + 1
@@ -144,7 +166,8 @@ def _sorting_steps(count: int) -> int:
 
 
 def chunks(rows: int, row_work: float, minimum: int, most: int = MAX_CHUNKS) -> tuple[int, int]:
-    """(number of chunks, rows a chunk): a power of two that depends on `rows` only where there would be too many chunks."""
+    """(number of chunks, rows a chunk): a power of two that depends on `rows` only where there
+    would be too many chunks."""
     size = power_of_two(CHUNK_WORK / row_work)
     while rows > most * size:
         size *= 2
@@ -167,10 +190,12 @@ def unroll(body_work: int, n: int, width: int) -> int:
 
 
 def apart(n: int, width: int) -> int:
-    """Partial sums of n terms that lie along the lanes, of which `width` are in a vector: four vectors, fewer for short rows.
+    """Partial sums of n terms that lie along the lanes, of which `width` are in a vector: four
+    vectors, fewer for short rows.
 
-    It follows from n and the target alone, and so does the order of the sum: term i is added to partial sum i mod `apart`, in
-    blocks, and then the upper half of the partial sums to the lower half.
+    It follows from n and the target alone, and so does the order of the sum: term i is added to
+    partial sum i mod `apart`, in blocks, and then the upper half of the partial sums to the lower
+    half.
     """
     count = 4 * width
     while count > width and n < count:
@@ -179,7 +204,8 @@ def apart(n: int, width: int) -> int:
 
 
 def lane_block(n: int, itemsize: int, others: int, most: int = BLOCK_BYTES) -> int:
-    """Lanes of a block of n: as many as `most` bytes hold, fewer where there would be too few blocks."""
+    """Lanes of a block of n: as many as `most` bytes hold, fewer where there would be too few
+    blocks."""
     size = power_of_two(max(LEAST_BLOCK_BYTES, min(most, BLOCK_BYTES)))
     while size > LEAST_BLOCK_BYTES and others * -(-n * itemsize // size) < LANE_BLOCKS:
         size //= 2
@@ -195,10 +221,13 @@ def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
 
 
 def grouped(axis: Var, count: int) -> list[tuple[list[Var], list[Index]]]:
-    """A reduced axis by `count` neighbouring steps at once, and what is left: (loops, indices) of each."""
+    """A reduced axis by `count` neighbouring steps at once, and what is left: (loops, indices) of
+    each."""
     groups, rest = divmod(axis.extent, count)
     step = Var(axis.name, groups)
-    out: list[tuple[list[Var], list[Index]]] = [([step], [var(step) * count + s for s in range(count)])] if groups else []
+    out: list[tuple[list[Var], list[Index]]] = (
+        [([step], [var(step) * count + s for s in range(count)])] if groups else []
+    )
     return [*out, ([], [Index(const=groups * count + r) for r in range(rest)])] if rest else out
 
 
@@ -208,7 +237,9 @@ def nest(axes: Sequence[Var], *body: Stmt, kind: str = SERIAL) -> Stmt:
     return out
 
 
-def nested(axes: Sequence[Var], body: list[Stmt], kind: str = SERIAL, last: str = SERIAL) -> list[Stmt]:
+def nested(
+    axes: Sequence[Var], body: list[Stmt], kind: str = SERIAL, last: str = SERIAL
+) -> list[Stmt]:
     """Loops around statements, the innermost of a kind of its own."""
     for axis in reversed(axes):
         body = [For(axis, axis.extent, last if axis is axes[-1] else kind, body)]
@@ -221,13 +252,17 @@ def fresh(axes: Sequence[Var]) -> list[Var]:
 
 
 def cut(first: Index, total: int, size: int) -> tuple[Index, int | None]:
-    """(base, total) of a loop over `size` of `total` steps from the first on, of which the last part may have fewer."""
+    """(base, total) of a loop over `size` of `total` steps from the first on, of which the last
+    part may have fewer."""
     return (first, total) if total % size else (Index(), None)
 
 
 def in_last(part: Index, last: int, body: list[Stmt]) -> Stmt:
-    """The body in the last of several parts, which is where what is left over stands; as one statement, with its own scratch."""
-    return If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
+    """The body in the last of several parts, which is where what is left over stands; as one
+    statement, with its own scratch."""
+    return (
+        If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
+    )
 
 
 def itemsize_in_memory(value: Node) -> int:

@@ -1,4 +1,5 @@
-"""Kernels -> Steps: every kernel lowered by its kind, and the bounds checks. In: Fused kernels. Out: Steps of a Program."""
+"""Kernels -> Steps: every kernel lowered by its kind, and the bounds checks. In: Fused kernels.
+Out: Steps of a Program."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ class LoweredKernel:
         units = self.kernel.units if self.kernel else []
         sites = {u.node.site[:2]: u.node.site for u in units if u.node.site}
         anchor = self.kernel.anchor if self.kernel else None
-        return next(iter(sites.values())) if len(sites) == 1 else anchor.node.site if anchor else None
+        return (
+            next(iter(sites.values())) if len(sites) == 1 else anchor.node.site if anchor else None
+        )
 
 
 @dataclass
@@ -61,7 +64,9 @@ class Lowering(Protocol):
     def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """Loops of a kernel; the outputs `streamed` are written with non-temporal stores."""
 
-    def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
+    def checks(
+        self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int
+    ) -> Lowered:
         """Loops of bounds checks."""
 
     def expanded(self, loops: Loops) -> Loops:
@@ -82,9 +87,11 @@ def lower_all(
     replaced: Mapping[Node, Node],
     made: Callable[[Loops, Loops | None], None],
 ) -> LoweredProgram:
-    """Every kernel and check of a program, equal ones once. `replaced[o]` is the input whose memory output o would like to take.
+    """Every kernel and check of a program, equal ones once. `replaced[o]` is the input whose memory
+    output o would like to take.
 
-    `made` is called with the loops of each, as soon as they are there, and with those of one before that has the same code.
+    `made` is called with the loops of each, as soon as they are there, and with those of one before
+    that has the same code.
     """
     out = LoweredProgram(sites=tuple(checks.sites))
     before: dict[Hashable, LoweredKernel] = {}  # by canonical form
@@ -96,7 +103,15 @@ def lower_all(
     for first in range(0, len(checks.early), MOST_CHECKS):
         some = checks.early[first : first + MOST_CHECKS]
         places = leaves_of(n for n, _ in some)
-        add(_check(f"check_inputs{first or ''}", lowering.checks(some, strides, places, first), places, lowering, early=True))
+        add(
+            _check(
+                f"check_inputs{first or ''}",
+                lowering.checks(some, strides, places, first),
+                places,
+                lowering,
+                early=True,
+            )
+        )
     for i, (n, extent) in enumerate(checks.late):
         site = len(checks.early) + i
         lowered = lowering.checks([(n, extent)], strides, [n], site)
@@ -107,7 +122,10 @@ def lower_all(
         form = canonical(kernel, strides, streamed)
         same = before.get(form)
         if same is not None:
-            lowered, loops = _renamed(same.lowered, kernel.name), replace(same.step.loops, name=kernel.name)
+            lowered, loops = (
+                _renamed(same.lowered, kernel.name),
+                replace(same.step.loops, name=kernel.name),
+            )
         else:
             lowered = lowering.kernel(kernel, strides, streamed)
             if lowering.nans:
@@ -115,9 +133,13 @@ def lower_all(
             loops = lowering.expanded(lowered.loops)
         params = (*lowered.params, len(out.sites)) if lowering.nans else lowered.params
         if lowering.nans:
-            out.sites += (CheckSite(kernel.name, 0, 1, None, kernel=fused.kernels.index(fused_kernel)),)
+            out.sites += (
+                CheckSite(kernel.name, 0, 1, None, kernel=fused.kernels.index(fused_kernel)),
+            )
         parallel = lowering.parallel(lowered)
-        step = KernelStep(loops, params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans))
+        step = KernelStep(
+            loops, params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans)
+        )
         this = LoweredKernel(kernel.name, kernel, lowered, step)
         add(this, None if same is None else same.step.loops)
         before.setdefault(form, this)
@@ -129,7 +151,8 @@ def _renamed(lowered: Lowered, name: str) -> Lowered:
 
 
 def store_order(kernel: Kernel, replaced: Mapping[Node, Node]) -> list[Node]:
-    """The outputs of a kernel, each after the others that read what it would overwrite, as far as that is possible."""
+    """The outputs of a kernel, each after the others that read what it would overwrite, as far as
+    that is possible."""
     left = list(kernel.outputs)
     if len(left) < 2 or not any(n in replaced for n in left):
         return left
@@ -154,7 +177,9 @@ def _needed(n: Node, inputs: set[Node]) -> set[Node]:
     return seen & inputs
 
 
-def _check(name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool) -> LoweredKernel:
+def _check(
+    name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool
+) -> LoweredKernel:
     parallel = tuple(False for _ in lowered.work)
     loops = lowering.expanded(lowered.loops)
     step = KernelStep(loops, lowered.params, parallel, places, [], is_check=True, early=early)

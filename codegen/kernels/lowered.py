@@ -10,7 +10,8 @@ from ...ir.loops.loop import Loops
 
 @dataclass(frozen=True)
 class Choice:
-    """The name of the schedule of a part of a kernel, and why it is none of the `others`, by their names."""
+    """The name of the schedule of a part of a kernel, and why it is none of the `others`, by their
+    names."""
 
     schedule: str
     others: Mapping[str, str]
@@ -18,10 +19,12 @@ class Choice:
 
 @dataclass
 class Lowered:
-    """Loops, the values of their params, how many operations each phase does, and what was chosen and why.
+    """Loops, the values of their params, how many operations each phase does, and what was chosen
+    and why.
 
-    `choices` are those of all parts: a kernel has several where it has residue classes of its axes, or phases after its rows.
-    `terms`: how many its one sum has for all results together, without those that such classes leave out since they are 0.
+    `choices` are those of all parts: a kernel has several where it has residue classes of its axes,
+    or phases after its rows. `terms`: how many its one sum has for all results together, without
+    those that such classes leave out since they are 0.
     """
 
     loops: Loops

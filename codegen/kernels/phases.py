@@ -1,7 +1,8 @@
 """Parts of a kernel as its phases. In: a Lowered for each part. Out: one Lowered.
 
-Parts of equally many chunks share a phase: a chunk does its share of each, one after the other, in the same scratch
-memory. What one part leaves in the cache, such as lines that both read or write, the next one finds there.
+Parts of equally many chunks share a phase: a chunk does its share of each, one after the other, in
+the same scratch memory. What one part leaves in the cache, such as lines that both read or write,
+the next one finds there.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from .lowered import Choice, Lowered
 
 
 def in_phases(parts: Sequence[Lowered]) -> Lowered:
-    """All parts in one kernel; they write different elements, so that their order does not matter."""
+    """All parts in one kernel; they write different elements, so that their order does not
+    matter."""
     if len(parts) == 1:
         return parts[0]
     groups: dict[object, list[Lowered]] = {}
     for i, part in enumerate(parts):
-        alike = (part.params, part.loops.phases[0].var.extent, part.loops.threads) if len(part.loops.phases) == 1 else i
+        alike = (
+            (part.params, part.loops.phases[0].var.extent, part.loops.threads)
+            if len(part.loops.phases) == 1
+            else i
+        )
         groups.setdefault(alike, []).append(part)
     joined = in_turn([_one_phase(group) for group in groups.values()])
     texts = "; ".join(f"({i}) {part.schedule}" for i, part in enumerate(parts))
@@ -40,8 +46,12 @@ def in_turn(parts: Sequence[Lowered]) -> Lowered:
         phases += [_renamed(phase, names) for phase in part.loops.phases]
         params += names.values()
     threads = tuple(t for part in parts for t in part.loops.threads)
-    buffers = tuple(dict.fromkeys(b for part in parts for b in part.loops.buffers))  # the arguments, then what each adds
-    loops = replace(parts[0].loops, buffers=buffers, params=tuple(params), phases=phases, threads=threads)
+    buffers = tuple(
+        dict.fromkeys(b for part in parts for b in part.loops.buffers)
+    )  # the arguments, then what each adds
+    loops = replace(
+        parts[0].loops, buffers=buffers, params=tuple(params), phases=phases, threads=threads
+    )
     values = tuple(value for part in parts for value in part.params)
     text = "; then ".join(part.schedule for part in parts)
     return Lowered(loops, values, [w for part in parts for w in part.work], text, _choices(parts))
@@ -61,23 +71,41 @@ def _one_phase(parts: list[Lowered]) -> Lowered:
     for part, buffers in zip(parts, shared, strict=True):
         (phase,) = part.loops.phases
         names = dict(zip(part.loops.params, first.loops.params, strict=True))
-        own = Substitution({phase.var: var(first.loops.phases[0].var)}, buffers).body(_renamed(phase, names).body)
+        own = Substitution({phase.var: var(first.loops.phases[0].var)}, buffers).body(
+            _renamed(phase, names).body
+        )
         body.append(For(Var("once", 1), 1, SERIAL, own))  # each allocates its scratch
     phases = [replace(first.loops.phases[0], body=body)]
-    return replace(first, loops=replace(first.loops, phases=phases), work=[sum(part.work[0] for part in parts)])
+    return replace(
+        first, loops=replace(first.loops, phases=phases), work=[sum(part.work[0] for part in parts)]
+    )
 
 
 def _shared_scratch(phases: list[For]) -> list[dict[Buf, Buf]]:
-    """For each phase, its scratch buffers as those that all phases use in turn: of each dtype as many and as large as needed."""
-    own = [_by_dtype(s.buf for s in statements(p.body) if isinstance(s, Alloc) and s.buf.space == SCRATCH) for p in phases]
+    """For each phase, its scratch buffers as those that all phases use in turn: of each dtype as
+    many and as large as needed."""
+    own = [
+        _by_dtype(
+            s.buf for s in statements(p.body) if isinstance(s, Alloc) and s.buf.space == SCRATCH
+        )
+        for p in phases
+    ]
     sizes: dict[DType, list[int]] = {}
     for of_phase in own:
         for dtype, buffers in of_phase.items():
             known = sizes.setdefault(dtype, [])
             known += [0] * (len(buffers) - len(known))
-            sizes[dtype] = [max(b.size, s) for b, s in zip(buffers, known, strict=False)] + known[len(buffers) :]
-    pool = {dtype: [Buf(f"scratch{i}", dtype, s, SCRATCH) for i, s in enumerate(extents)] for dtype, extents in sizes.items()}
-    return [{b: new for d, old in of_phase.items() for b, new in zip(old, pool[d], strict=False)} for of_phase in own]
+            sizes[dtype] = [max(b.size, s) for b, s in zip(buffers, known, strict=False)] + known[
+                len(buffers) :
+            ]
+    pool = {
+        dtype: [Buf(f"scratch{i}", dtype, s, SCRATCH) for i, s in enumerate(extents)]
+        for dtype, extents in sizes.items()
+    }
+    return [
+        {b: new for d, old in of_phase.items() for b, new in zip(old, pool[d], strict=False)}
+        for of_phase in own
+    ]
 
 
 def _by_dtype(buffers: Iterable[Buf]) -> dict[DType, list[Buf]]:

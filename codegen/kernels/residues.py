@@ -1,10 +1,13 @@
-"""Residue classes of axes. In: axes, and the mask outside of which what is summed is 0. Out: for each class, shorter axes.
+"""Residue classes of axes. In: axes, and the mask outside of which what is summed is 0. Out: for
+each class, shorter axes.
 
     out[i] = sum_k g[(i + p - k) / s] * w[k]  where s divides i + p - k       most products are 0
-    out[s*i + r] = sum_k g[i - k + c] * w[s*k + k0]  for each r               no condition, no division
+    out[s*i + r] = sum_k g[i - k + c] * w[s*k + k0]  for each r               no condition, no
+    division
 
-The input gradient of a strided convolution has such a mask. Residues that follow each other by a constant step in
-every axis, and leave axes of the same extents, are one class: the number of the step is an axis of it.
+The input gradient of a strided convolution has such a mask. Residues that follow each other by a
+constant step in every axis, and leave axes of the same extents, are one class: the number of the
+step is an axis of it.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ Point = tuple[int, ...]  # a number for each axis
 
 @dataclass(frozen=True)
 class Residues:
-    """One class: the axes in terms of its own. Where there is nothing to sum, `reduced` is None and `at` has kept axes alone."""
+    """One class: the axes in terms of its own. Where there is nothing to sum, `reduced` is None and
+    `at` has kept axes alone."""
 
     at: dict[Var, Index]
     kept: list[Var]
@@ -51,7 +55,8 @@ class Congruence:
 
 @dataclass
 class Run:
-    """`count` points, each a `step` after the one before. `shape`: what is left of the axes; `sums`: is anything summed?"""
+    """`count` points, each a `step` after the one before. `shape`: what is left of the axes;
+    `sums`: is anything summed?"""
 
     first: Point
     step: Point
@@ -61,7 +66,11 @@ class Run:
 
     def extended(self, at: Point, shape: Point, sums: bool) -> Run | None:
         """With one more point, if it follows."""
-        step = tuple(a - b for a, b in zip(at, self.first, strict=True)) if self.count == 1 else self.step
+        step = (
+            tuple(a - b for a, b in zip(at, self.first, strict=True))
+            if self.count == 1
+            else self.step
+        )
         expected = tuple(f + self.count * s for f, s in zip(self.first, step, strict=True))
         follows = expected == at and shape == self.shape and sums == self.sums
         return Run(self.first, step, self.count + 1, shape, sums) if follows else None
@@ -77,12 +86,17 @@ class Cluster:
 
 
 def classes(kept: Sequence[Var], reduced: Sequence[Var], mask: Mask) -> list[Residues]:
-    """The classes of the axes; where there is no congruence in the mask, one: the axes as they are."""
-    by_group = (_cluster(group, kept, reduced) for group in _groups(_congruences(mask, {*kept, *reduced})))
+    """The classes of the axes; where there is no congruence in the mask, one: the axes as they
+    are."""
+    by_group = (
+        _cluster(group, kept, reduced) for group in _groups(_congruences(mask, {*kept, *reduced}))
+    )
     clusters = [c for c in by_group if c is not None]
     if prod(len(c.runs) for c in clusters) > MOST_CLASSES:
         clusters = []
-    return [_residues(kept, reduced, clusters, runs) for runs in product(*(c.runs for c in clusters))]
+    return [
+        _residues(kept, reduced, clusters, runs) for runs in product(*(c.runs for c in clusters))
+    ]
 
 
 def _congruences(mask: Mask, axes: set[Var]) -> Iterable[Congruence]:
@@ -103,8 +117,11 @@ def _groups(congruences: Iterable[Congruence]) -> list[list[Congruence]]:
     return groups
 
 
-def _cluster(group: list[Congruence], kept: Sequence[Var], reduced: Sequence[Var]) -> Cluster | None:
-    """The runs of a group's residues; None where several residues of the reduced axes fit to one of the kept axes."""
+def _cluster(
+    group: list[Congruence], kept: Sequence[Var], reduced: Sequence[Var]
+) -> Cluster | None:
+    """The runs of a group's residues; None where several residues of the reduced axes fit to one of
+    the kept axes."""
     periods = {v: lcm(*(c.period(v) for c in group)) for v in [*kept, *reduced]}
     moving, summed = ([v for v in axes if periods[v] > 1] for axes in (kept, reduced))
     axes = [*moving, *summed]
@@ -112,13 +129,21 @@ def _cluster(group: list[Congruence], kept: Sequence[Var], reduced: Sequence[Var
         return None
     runs: list[Run] = []
     for at in _residues_of(moving, periods):
-        fitting = [p for p in _residues_of(summed, periods) if _all_hold(group, dict(zip(axes, (*at, *p), strict=True)))]
+        fitting = [
+            p
+            for p in _residues_of(summed, periods)
+            if _all_hold(group, dict(zip(axes, (*at, *p), strict=True)))
+        ]
         if len(fitting) > 1:
             return None
         point = (*at, *(fitting[0] if fitting else (0,) * len(summed)))
         shape = tuple(-(-(v.extent - r) // periods[v]) for v, r in zip(axes, point, strict=True))
         longer = runs[-1].extended(point, shape, bool(fitting)) if runs else None
-        runs[-1:] = [longer] if longer else [*runs[-1:], Run(point, (0,) * len(axes), 1, shape, bool(fitting))]
+        runs[-1:] = (
+            [longer]
+            if longer
+            else [*runs[-1:], Run(point, (0,) * len(axes), 1, shape, bool(fitting))]
+        )
     return Cluster(axes, tuple(periods[v] for v in axes), runs)
 
 
@@ -130,7 +155,9 @@ def _all_hold(group: list[Congruence], residues: dict[Var, int]) -> bool:
     return all(c.holds(residues) for c in group)
 
 
-def _residues(kept: Sequence[Var], reduced: Sequence[Var], clusters: list[Cluster], runs: Sequence[Run]) -> Residues:
+def _residues(
+    kept: Sequence[Var], reduced: Sequence[Var], clusters: list[Cluster], runs: Sequence[Run]
+) -> Residues:
     """The class of one run of every cluster."""
     parts: dict[Var, list[Var]] = {v: [v] for v in (*kept, *reduced)}
     at = {v: var(v) for v in parts}

@@ -1,4 +1,5 @@
-"""Schedules, and the choice among them. In: a problem, the schedules of a target for its kind. Out: the Lowered of the cheapest.
+"""Schedules, and the choice among them. In: a problem, the schedules of a target for its kind. Out:
+the Lowered of the cheapest.
 
 A target lists its schedules: `CPU` in codegen/cpu/lowering.py, `CUDA` in codegen/cuda/lowering.py.
 """
@@ -26,8 +27,9 @@ class Refusal:
 class Estimate:
     """What a schedule would take for a problem, and the function that lowers the problem so.
 
-    `cycles` are comparable among the schedules of one problem, in whatever `unit`; 0 where a rule rather than a figure says that
-    the schedule suits. `lower` gives in `Lowered.schedule` what follows the name of the schedule.
+    `cycles` are comparable among the schedules of one problem, in whatever `unit`; 0 where a rule
+    rather than a figure says that the schedule suits. `lower` gives in `Lowered.schedule` what
+    follows the name of the schedule.
     """
 
     lower: Callable[[], Lowered]
@@ -37,7 +39,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Schedule(Generic[P]):
-    """A way to lower problems of one kind. Its `name` is the first word of what is said of a kernel in this schedule."""
+    """A way to lower problems of one kind. Its `name` is the first word of what is said of a kernel
+    in this schedule."""
 
     name: str
     estimate: Callable[P, Estimate | Refusal]
@@ -58,8 +61,12 @@ def choose(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) 
     possible = {name: a for name, a in answers.items() if isinstance(a, Estimate)}
     name = min(possible, key=lambda name: possible[name].cycles)
     lowered = possible[name].lower()
-    others = {other: _why_not(a, name, possible[name]) for other, a in answers.items() if other != name}
-    return replace(lowered, schedule=name + lowered.schedule, choices=(Choice(name, others), *lowered.choices))
+    others = {
+        other: _why_not(a, name, possible[name]) for other, a in answers.items() if other != name
+    }
+    return replace(
+        lowered, schedule=name + lowered.schedule, choices=(Choice(name, others), *lowered.choices)
+    )
 
 
 def _why_not(answer: Estimate | Refusal, name: str, best: Estimate) -> str:

@@ -1,4 +1,5 @@
-"""Kernels of one unit with loops of their own, scans, scatters and sorts, and bounds checks. In: a Kernel. Out: what is where."""
+"""Kernels of one unit with loops of their own, scans, scatters and sorts, and bounds checks. In: a
+Kernel. Out: what is where."""
 
 from __future__ import annotations
 
@@ -142,13 +143,22 @@ class Checks:
     def check(self, n: Node, extent: int, site: int, position: Index) -> Check:
         """Of the index at a position."""
         at = unravel(position if n.size > 1 else Index(), n.shape)
-        value = load(self.stored[n].buf, self.stored[n].at(at)) if n in self.stored else self.evaluator.value(n, at)
+        value = (
+            load(self.stored[n].buf, self.stored[n].at(at))
+            if n in self.stored
+            else self.evaluator.value(n, at)
+        )
         return Check(value, extent, site, row_major(at, n.shape))
 
 
 def owner_of(n: Node) -> tuple[int, int | None]:
-    """(the axis whose destinations chunks share out, the axis of the indices that counts along it if there is one)."""
+    """(the axis whose destinations chunks share out, the axis of the indices that counts along it
+    if there is one)."""
     axes, shape = n.arg[:2]
     candidates = [(shape[a], a, counted_axis(i)) for a, i in zip(axes, n.src[1:], strict=True)]
-    fits = [(extent, a, d) for extent, a, d in candidates if d is not None and n.src[1].shape[d] == extent]
+    fits = [
+        (extent, a, d)
+        for extent, a, d in candidates
+        if d is not None and n.src[1].shape[d] == extent
+    ]
     return max(fits, key=lambda f: f[0])[1:] if fits else (axes[0], None)

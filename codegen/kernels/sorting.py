@@ -1,4 +1,5 @@
-"""Sorting taken apart: keys that compare as integers, places. In: a Kernel of one ARGSORT. Out: a Sorting."""
+"""Sorting taken apart: keys that compare as integers, places. In: a Kernel of one ARGSORT. Out: a
+Sorting."""
 
 from __future__ import annotations
 
@@ -17,29 +18,36 @@ _SIGNED = {d.bits: d for d in (dt.int8, dt.int16, dt.int32, dt.int64)}
 
 
 def sort_key(x: Node, descending: bool) -> Node:
-    """An unsigned integer that is smaller where x sorts first: NaN is the greatest, -0.0 equals 0.0."""
+    """An unsigned integer that is smaller where x sorts first: NaN is the greatest, -0.0 equals
+    0.0."""
     if x.dtype.kind == "b":
         key = cast(x, dt.uint8)
     elif x.dtype.is_float:
         key = _float_key(x)
     elif x.dtype.kind == "i":
-        key = with_constant(Op.XOR, node(Op.BITCAST, (x,), _UNSIGNED[x.dtype.bits]), 1 << (x.dtype.bits - 1))
+        key = with_constant(
+            Op.XOR, node(Op.BITCAST, (x,), _UNSIGNED[x.dtype.bits]), 1 << (x.dtype.bits - 1)
+        )
     else:
         key = x
     return with_constant(Op.XOR, key, (1 << key.dtype.bits) - 1) if descending else key
 
 
 def _float_key(x: Node) -> Node:
-    """Negative numbers with all bits flipped, others with the sign bit set: IEEE 754 orders the rest. In integers alone,
-    since 16-bit floats are only moved."""
+    """Negative numbers with all bits flipped, others with the sign bit set: IEEE 754 orders the
+    rest. In integers alone, since 16-bit floats are only moved."""
     bits, unsigned, signed = x.dtype.bits, _UNSIGNED[x.dtype.bits], _SIGNED[x.dtype.bits]
     sign, infinity = 1 << (bits - 1), ((1 << (bits - x.dtype.digits)) - 1) << (x.dtype.digits - 1)
     raw = node(Op.BITCAST, (x,), unsigned)
-    filled = node(Op.BITCAST, (with_constant(Op.SHR, node(Op.BITCAST, (x,), signed), bits - 1),), unsigned)
+    filled = node(
+        Op.BITCAST, (with_constant(Op.SHR, node(Op.BITCAST, (x,), signed), bits - 1),), unsigned
+    )
     key = node(Op.XOR, (raw, with_constant(Op.OR, filled, sign)))
     size = with_constant(Op.AND, raw, sign - 1)
     key = node(Op.WHERE, (with_constant(Op.EQ, size, 0), const(sign, unsigned), key))
-    return node(Op.WHERE, (with_constant(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned)))
+    return node(
+        Op.WHERE, (with_constant(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned))
+    )
 
 
 def with_constant(op: Op, x: Node, value: float) -> Node:
@@ -52,7 +60,9 @@ class Sorting(Lines):
 
     def key(self, line: Index, i: Index, guard: Mask = ()) -> Node:
         """The key of element i; of 0 where the guard does not hold."""
-        return sort_key(self.evaluator.value(self.node.src[0], self.at(line, i), guard), self.node.arg[1])
+        return sort_key(
+            self.evaluator.value(self.node.src[0], self.at(line, i), guard), self.node.arg[1]
+        )
 
 
 def packed(key: Node, place: Node) -> Node:

@@ -1,4 +1,5 @@
-"""Kernel -> Stages: what each pass over a row computes. In: a map or rows Kernel. Out: reductions and stores, by level.
+"""Kernel -> Stages: what each pass over a row computes. In: a map or rows Kernel. Out: reductions
+and stores, by level.
 
     max | exp(x - max), sum | write     three stages over the same row
 
@@ -26,8 +27,9 @@ EXPENSIVE = 8  # operations from which a value is kept in scratch rather than co
 
 @dataclass
 class Reduction:
-    """`in_rows`: is the last axis among those it runs along, so that terms that follow each other are neighbours. `rounded`: are
-    terms that are products rounded before they are added, as if they came from memory.
+    """`in_rows`: is the last axis among those it runs along, so that terms that follow each other
+    are neighbours. `rounded`: are terms that are products rounded before they are added, as if they
+    came from memory.
     """
 
     acc: Buf
@@ -69,12 +71,17 @@ class RowLoop:
     sums: list[ColumnSum] = field(default_factory=list)
 
     def roots(self) -> list[Node]:
-        return [r.value for r in self.reductions] + [s.value for s in self.sums] + [w.value for w in self.writes]
+        return (
+            [r.value for r in self.reductions]
+            + [s.value for s in self.sums]
+            + [w.value for w in self.writes]
+        )
 
 
 @dataclass
 class Stage:
-    """Loops over the row, then writes of row values that wait for no more reductions than the loops do."""
+    """Loops over the row, then writes of row values that wait for no more reductions than the loops
+    do."""
 
     loops: list[RowLoop] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
@@ -82,7 +89,8 @@ class Stage:
 
 @dataclass
 class AxisMap:
-    """How the axes of a kernel are expressed: an Index for each outer axis, loop axes for each inner signature."""
+    """How the axes of a kernel are expressed: an Index for each outer axis, loop axes for each
+    inner signature."""
 
     outer: Sequence[Index]
     inner: Callable[[Signature], tuple[list[Var], list[Index]]]
@@ -95,14 +103,24 @@ class AxisMap:
 class StageBuilder:
     """Evaluates every unit of a kernel over one AxisMap."""
 
-    def __init__(self, kernel: Kernel, places: dict[Node, Place], outputs: dict[Node, Place], axes: AxisMap) -> None:
+    def __init__(
+        self, kernel: Kernel, places: dict[Node, Place], outputs: dict[Node, Place], axes: AxisMap
+    ) -> None:
         self.kernel, self.axes, self.outputs = kernel, axes, outputs
         self.unit = {u.node: u for u in kernel.units}
-        reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE and u not in kernel.columns]
+        reduces = [
+            u.node for u in kernel.units if u.node.op is Op.REDUCE and u not in kernel.columns
+        ]
         sums = [u for u in kernel.units if u in kernel.columns]
-        self.sums = {u.node: Buf(f"sums{i}", u.node.dtype, u.node.size, SCRATCH, u.node.site) for i, u in enumerate(sums)}
+        self.sums = {
+            u.node: Buf(f"sums{i}", u.node.dtype, u.node.size, SCRATCH, u.node.site)
+            for i, u in enumerate(sums)
+        }
         space = REG if axes.lanes == 1 else SCRATCH
-        self.accs = {n: Buf(f"{WORDS[n.arg[0]]}{i}", n.dtype, axes.lanes, space, n.site) for i, n in enumerate(reduces)}
+        self.accs = {
+            n: Buf(f"{WORDS[n.arg[0]]}{i}", n.dtype, axes.lanes, space, n.site)
+            for i, n in enumerate(reduces)
+        }
         self.level = self._levels()
         self.needed = self._needed()
         self.total = self._totals()
@@ -146,7 +164,9 @@ class StageBuilder:
 
     def _stage(self, number: int) -> Stage:
         stage, loops = Stage(), dict[Signature, RowLoop]()
-        members = [u for u in self.kernel.units if self.level[u.node] == number and u.node.op is Op.REDUCE]
+        members = [
+            u for u in self.kernel.units if self.level[u.node] == number and u.node.op is Op.REDUCE
+        ]
         for u in members:
             self._reduce(u, loops)
         for n in self.kernel.outputs:
@@ -180,7 +200,11 @@ class StageBuilder:
             index = row_major(self._position(u, by), u.node.shape)
             loop.sums.append(ColumnSum(u.node, self.sums[u.node], index, value))
         else:
-            loop.reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value, _in_rows(u.node), _rounds(u.node)))
+            loop.reductions.append(
+                Reduction(
+                    self.accs[u.node], u.node.arg[0], value, _in_rows(u.node), _rounds(u.node)
+                )
+            )
 
     def _position(self, u: Unit, by: dict[Var, Index]) -> list[Index]:
         return [join(sub).substitute(by) for sub in u.kept()]
@@ -203,13 +227,20 @@ class StageBuilder:
             at = self._position(u, by)
             axes = loops[signature].axes
             position = row_major([var(v) for v in axes], [v.extent for v in axes])
-            buf = Buf(f"{u.node.op.value}_row{len(self.saved)}", u.node.dtype, prod(signature), self.axes.keep, u.node.site)
+            buf = Buf(
+                f"{u.node.op.value}_row{len(self.saved)}",
+                u.node.dtype,
+                prod(signature),
+                self.axes.keep,
+                u.node.site,
+            )
             loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
             self.axes.scratch_bytes -= size
             self.saved[u.node] = (buf, tuple(at), position)
 
     def _frontier(self, number: int) -> list[Unit]:
-        """Costly maps computed in this stage that later stages read directly: what they are made of need not be kept."""
+        """Costly maps computed in this stage that later stages read directly: what they are made of
+        need not be kept."""
         wanted, costly = set[Node](), []
         for u in reversed(self.kernel.units):
             stages = self.needed[u.node] if u.node.op is not Op.REDUCE else {self.level[u.node]}
@@ -220,11 +251,14 @@ class StageBuilder:
             if keep and u.node not in self.saved:
                 costly.append(u)
             elif u.node not in self.saved:
-                wanted |= {r.base for r in u.reads if r.base in self.unit and r.base.op is not Op.REDUCE}
+                wanted |= {
+                    r.base for r in u.reads if r.base in self.unit and r.base.op is not Op.REDUCE
+                }
         return costly[::-1]
 
     def _totals(self) -> dict[Node, int]:
-        """Operations to evaluate each map from what is in memory or accumulated (at most EXPENSIVE counts)."""
+        """Operations to evaluate each map from what is in memory or accumulated (at most EXPENSIVE
+        counts)."""
         total: dict[Node, int] = {}
         for u in self.kernel.units:
             below = sum(total.get(r.base, 0) for r in u.reads if r.base.op is not Op.REDUCE)
@@ -233,7 +267,8 @@ class StageBuilder:
 
 
 def _rounds(n: Node) -> bool:
-    """Are its terms, where they are products, rounded before they are added? They are where every schedule adds them so."""
+    """Are its terms, where they are products, rounded before they are added? They are where every
+    schedule adds them so."""
     (x,) = n.src
     return not is_deviation_squared(x) or not _in_rows(n) or x.size <= UNROLLED * n.size
 

@@ -1,7 +1,8 @@
-"""One access of memory. In: a buffer, an Index, a mask, a group of lanes. Out: the instructions that fit its stride.
+"""One access of memory. In: a buffer, an Index, a mask, a group of lanes. Out: the instructions
+that fit its stride.
 
-By stride from lane to lane: 0 a scalar access, 1 a vector, -1 a reversed vector, 2 to 4 as many vectors, x[lane // 2] half a
-vector stretched, else gather and scatter.
+By stride from lane to lane: 0 a scalar access, 1 a vector, -1 a reversed vector, 2 to 4 as many
+vectors, x[lane // 2] half a vector stretched, else gather and scatter.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ APART = (2, 3, 4)  # strides for which whole vectors are faster than an element 
 
 @dataclass
 class Partials:
-    """Accumulators of one REG buffer under LANES loops of one width: `groups` vectors an element."""
+    """Accumulators of one REG buffer under LANES loops of one width: `groups` vectors an
+    element."""
 
     w: int
     groups: int
@@ -55,7 +57,9 @@ class Function:
         for n in () if root in contents else in_order(root, contents.__contains__):
             below = {contents[o] for o in operands(n)}
             own = below.pop() if len(below) == 1 else frozenset[Buf]().union(*below)
-            contents[n] = own | {n.arg[0]} if n.op is Op.LOAD and n.arg[0] not in self.constant else own
+            contents[n] = (
+                own | {n.arg[0]} if n.op is Op.LOAD and n.arg[0] not in self.constant else own
+            )
         return contents[root]
 
 
@@ -84,7 +88,10 @@ class Access:
     group: int
     live: Val | None
     level: int
-    some: Val | None = None  # of lanes that differ, whether any may be live; else a load stays at the buffer's start
+    some: Val | None = (
+        # of lanes that differ, whether any may be live; else a load stays at the buffer's start
+        None
+    )
 
     @property
     def elem(self) -> str:
@@ -100,7 +107,9 @@ class Access:
 
     def ptr(self, shift: int = 0) -> Val:
         """The address in lane 0, or `shift` elements on."""
-        return pointer(self.fn.scope, self.fn.base[self.buf], self.elem, self.index + shift, self.group)
+        return pointer(
+            self.fn.scope, self.fn.base[self.buf], self.elem, self.index + shift, self.group
+        )
 
     def zero(self, w: int) -> Val:
         return zero(Val("", self.elem, w))
@@ -116,7 +125,8 @@ def to_memory(a: Access, v: Val) -> Val:
 
 
 def load_uniform(a: Access) -> Val:
-    """One element for all lanes; where no lane is live the buffer's first element is read instead, and dropped."""
+    """One element for all lanes; where no lane is live the buffer's first element is read instead,
+    and dropped."""
     w, ptr = a.fn.writer, a.ptr()
     if a.live is None:
         return w.load(ptr, a.elem, 1, a.align, a.level)
@@ -138,22 +148,27 @@ def load_strided(a: Access, stride: int | None) -> Val:
     stretch = a.fn.scope.lanes.stretch(a.index) if stride is None and a.fn.scope.lanes else None
     if stretch:
         return _load_stretched(a, stretch)
-    return _load_masked(a, pointers(a, stride), a.lanes, w.splat(a.live or Val("true", "i1"), a.lanes))
+    return _load_masked(
+        a, pointers(a, stride), a.lanes, w.splat(a.live or Val("true", "i1"), a.lanes)
+    )
 
 
 def _masks_are_cheap(a: Access) -> bool:
     """Does the target load under a mask of lanes in one instruction, if there is one?
 
-    LLVM 22 for x86 halves a vector that takes two registers, and reads a dead element of the second half where few are picked,
-    perhaps beyond the end of memory.
+    LLVM 22 for x86 halves a vector that takes two registers, and reads a dead element of the second
+    half where few are picked, perhaps beyond the end of memory.
     """
     target, itemsize = a.fn.target, a.buf.dtype.itemsize
     one = a.lanes * itemsize * 8 <= target.vector_bits
-    return a.live is None or (one and (target.has_avx512 or (target.vector_bits >= 256 and itemsize >= 4)))
+    return a.live is None or (
+        one and (target.has_avx512 or (target.vector_bits >= 256 and itemsize >= 4))
+    )
 
 
 def _load_apart(a: Access, stride: int) -> Val:
-    """A vector of elements a few apart, picked from as many vectors; none reaches past the last element."""
+    """A vector of elements a few apart, picked from as many vectors; none reaches past the last
+    element."""
     w, n = a.fn.writer, a.lanes
     out: Val | None = None
     for i in range(stride):
@@ -163,7 +178,11 @@ def _load_apart(a: Access, stride: int) -> Val:
         if out is None:
             out = w.shuffle(part, [stride * lane if mine else 0 for lane, mine in enumerate(here)])
         else:
-            out = w.shuffle(out, [n + stride * lane - first if mine else lane for lane, mine in enumerate(here)], part)
+            out = w.shuffle(
+                out,
+                [n + stride * lane - first if mine else lane for lane, mine in enumerate(here)],
+                part,
+            )
     assert out is not None
     return out
 
@@ -185,14 +204,17 @@ def _load_stretched(a: Access, by: int) -> Val:
         return w.shuffle(w.load(a.ptr(), a.elem, few, a.align, a.level), each)
     live = w.splat(a.live, a.lanes)
     needed = w.shuffle(live, list(range(0, a.lanes, by)))
-    if not needed.literal:  # else of the first lanes: where any of the neighbours lives, the first one does
+    if (
+        not needed.literal
+    ):  # else of the first lanes: where any of the neighbours lives, the first one does
         for first in range(1, by):
             needed = w.binary("or", needed, w.shuffle(live, list(range(first, a.lanes, by))))
     return w.select(live, w.shuffle(_load_masked(a, a.ptr(), few, needed), each), a.zero(a.lanes))
 
 
 def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
-    """Consecutive elements from ptr on. Where all lanes are dead, the pointer stays inside the buffer: see load_uniform."""
+    """Consecutive elements from ptr on. Where all lanes are dead, the pointer stays inside the
+    buffer: see load_uniform."""
     live, w = live or a.live, a.fn.writer
     if live is None or is_lanewise(a.fn, a.buf):
         return w.load(ptr, a.elem, a.lanes, a.align, a.level)
@@ -204,13 +226,17 @@ def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
 def _load_masked(a: Access, ptr: Val, lanes: int, mask: Val) -> Val:
     """Elements from a pointer on, or through one for each lane; zeros where the mask does not hold.
 
-    Where none of the lanes is live, the place may be memory that nobody has: the processor then takes hundreds of cycles.
+    Where none of the lanes is live, the place may be memory that nobody has: the processor then
+    takes hundreds of cycles.
     """
     w, full = a.fn.writer, vector_type(a.elem, lanes)
     if a.some is not None and ptr.w == 1:
         ptr = w.select(a.some, ptr, a.fn.base[a.buf])
     what, of = ("gather", f"v{lanes}p0") if ptr.w > 1 else ("load", "p0")
-    name, args = f"llvm.masked.{what}.{suffix(a.elem, lanes)}.{of}", (ptr, integer(a.align, 32), mask, a.zero(lanes))
+    name, args = (
+        f"llvm.masked.{what}.{suffix(a.elem, lanes)}.{of}",
+        (ptr, integer(a.align, 32), mask, a.zero(lanes)),
+    )
     w.declare(full, name, *(v.full for v in args))
     level = max(a.level, *(v.level for v in args))
     return w.emit(f"call {full} @{name}({', '.join(map(str, args))})", a.elem, lanes, level)
@@ -220,9 +246,13 @@ def pointers(a: Access, stride: int | None) -> Val:
     """The address in every lane; offsets are 32-bit where they fit."""
     scope, w = a.fn.scope, a.fn.writer
     if stride is not None:
-        return w.offset(a.ptr(), a.elem, iota(a.lanes, 32 if abs(stride) < 1 << 24 else 64, step=stride))
+        return w.offset(
+            a.ptr(), a.elem, iota(a.lanes, 32 if abs(stride) < 1 << 24 else 64, step=stride)
+        )
     assert scope.lanes is not None
-    uniform = Index({t: c for t, c in a.index.terms if scope.lanes.stride(Index({t: 1})) == 0}, a.index.const)
+    uniform = Index(
+        {t: c for t, c in a.index.terms if scope.lanes.stride(Index({t: 1})) == 0}, a.index.const
+    )
     moving = a.index - uniform
     base = pointer(scope, a.fn.base[a.buf], a.elem, uniform, a.group)
     return w.offset(base, a.elem, vector_index(scope, moving, a.group, index_bits(moving)))
@@ -230,7 +260,11 @@ def pointers(a: Access, stride: int | None) -> Val:
 
 def zero(like: Val) -> Val:
     """Zeros of the same type and width."""
-    return Val("zeroinitializer" if like.w > 1 else "0" if like.type[0] == "i" else "0.0", like.type, like.w)
+    return Val(
+        "zeroinitializer" if like.w > 1 else "0" if like.type[0] == "i" else "0.0",
+        like.type,
+        like.w,
+    )
 
 
 def store_strided(a: Access, value: Val, stride: int | None) -> None:
@@ -244,11 +278,14 @@ def store_strided(a: Access, value: Val, stride: int | None) -> None:
     elif stride in APART and a.fn.target.has_avx512 and a.elem[0] != "i":
         _store_apart(a, value, stride)
     else:
-        store_masked(w, value, pointers(a, stride), a.align, w.splat(a.live or Val("true", "i1"), a.lanes))
+        store_masked(
+            w, value, pointers(a, stride), a.align, w.splat(a.live or Val("true", "i1"), a.lanes)
+        )
 
 
 def _store_apart(a: Access, value: Val, stride: int) -> None:
-    """A vector to places a few elements apart: as many masked stores, each of a whole vector, instead of one an element."""
+    """A vector to places a few elements apart: as many masked stores, each of a whole vector,
+    instead of one an element."""
     w, n = a.fn.writer, a.lanes
     a.live = w.splat(a.live or Val("true", "i1"), n)
     for first in range(0, stride * n, n):
@@ -273,15 +310,17 @@ def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
 
 
 def _is_whole(a: Access) -> bool:
-    """Does a vector along the lanes begin at a multiple of its size, if the buffer does? The lane variable always does."""
+    """Does a vector along the lanes begin at a multiple of its size, if the buffer does? The lane
+    variable always does."""
     assert a.fn.scope.lanes is not None
     others = [c for t, c in a.index.terms if t is not a.fn.scope.lanes.var]
     return all(c % a.lanes == 0 for c in [*others, a.index.const])
 
 
 def _is_first_lane(live: Val) -> bool:
-    """Whether a mask is known to hold in lane 0 alone. A masked store under it must be avoided, too: LLVM 22 for x86 (issue
-    179489, fixed after it) writes the lane before its truncation, over its neighbours, where the value was just truncated.
+    """Whether a mask is known to hold in lane 0 alone. A masked store under it must be avoided,
+    too: LLVM 22 for x86 (issue 179489, fixed after it) writes the lane before its truncation, over
+    its neighbours, where the value was just truncated.
     """
     return live.text.startswith("<i1 true") and live.text.count("true") == 1
 
@@ -297,7 +336,14 @@ def write_slot(a: Access, ptr: Val, value: Val) -> None:
 def store_masked(w: Writer, value: Val, ptr: Val, align: int, mask: Val) -> None:
     """From a pointer on, or through one for each lane, where the mask holds."""
     what, of = ("scatter", f"v{value.w}p0") if ptr.w > 1 else ("store", "p0")
-    call_void(w, f"llvm.masked.{what}.{suffix(value.type, value.w)}.{of}", value, ptr, integer(align, 32), mask)
+    call_void(
+        w,
+        f"llvm.masked.{what}.{suffix(value.type, value.w)}.{of}",
+        value,
+        ptr,
+        integer(align, 32),
+        mask,
+    )
 
 
 def call_void(w: Writer, name: str, *args: Val) -> None:

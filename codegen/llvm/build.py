@@ -1,4 +1,5 @@
-"""LLVM IR text to machine code. In: module text, a Target. Out: the bytes of an object file; optionally the IR and assembly."""
+"""LLVM IR text to machine code. In: module text, a Target. Out: the bytes of an object file;
+optionally the IR and assembly."""
 
 from __future__ import annotations
 
@@ -11,11 +12,15 @@ from ... import system
 from .naming import marked, noted, notes
 from .target import Target, library
 
-# The emitter shares, hoists and folds what it can, so only the stack must become registers: measured run times
-# of maps, rows and tiles are those of O2, and LLVM's code generation has its own strength reduction.
+# The emitter shares, hoists and folds what it can, so only the stack must become registers:
+# measured run times of maps, rows and tiles are those of O2, and LLVM's code generation has its own
+# strength reduction.
 _PASSES = ("sroa", "simplify_cfg", "dead_code_elimination")
 
-_LEAST, _SHARE = 24 << 20, 128  # bytes to compile a module, and a byte of its text: about three times what was measured
+_LEAST, _SHARE = (
+    24 << 20,
+    128,
+)  # bytes to compile a module, and a byte of its text: about three times what was measured
 
 
 @cache
@@ -32,11 +37,14 @@ def target_machine(target: Target, level: int = 2) -> Any:
     """A fresh target machine (an engine that takes one owns it)."""
     triple = binding().Target.from_default_triple()
     near = {"reloc": "pic", "codemodel": "small"} if runs_anywhere() else {}
-    return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=level, jit=True, **near)
+    return triple.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=level, jit=True, **near
+    )
 
 
 def runs_anywhere() -> bool:
-    """Whether code refers to its constants by distance, so that it can be copied (runtime/flat.py)."""
+    """Whether code refers to its constants by distance, so that it can be copied
+    (runtime/flat.py)."""
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
@@ -47,15 +55,22 @@ def _shared_machine(target: Target, level: int) -> tuple[Any, str, str]:
     return machine, machine.triple, str(machine.target_data)
 
 
-def compile_text(text: str, target: Target, keep: dict[str, str] | None = None, fast: bool = False) -> bytes:
-    """Object code of a module; `keep` receives the optimised IR as "opt.ll" and the assembly as "s".
+def compile_text(
+    text: str, target: Target, keep: dict[str, str] | None = None, fast: bool = False
+) -> bytes:
+    """Object code of a module; `keep` receives the optimised IR as "opt.ll" and the assembly as
+    "s".
 
     `fast`: compiled four times as fast, to code that keeps every value in memory.
     """
     llvm = binding()
-    system.require(_LEAST + _SHARE * len(text), "compiling a kernel")  # LLVM ends the process if it gets no memory
+    system.require(
+        _LEAST + _SHARE * len(text), "compiling a kernel"
+    )  # LLVM ends the process if it gets no memory
     machine, triple, layout = _shared_machine(target, 0 if fast else 2)
-    module = llvm.parse_assembly(f'target triple = "{triple}"\ntarget datalayout = "{layout}"\n{text}')
+    module = llvm.parse_assembly(
+        f'target triple = "{triple}"\ntarget datalayout = "{layout}"\n{text}'
+    )
     module.verify()
     if not fast:
         manager, builder = _passes(target)

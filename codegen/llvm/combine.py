@@ -1,4 +1,5 @@
-"""Reductions: how values combine. In: an operation (add, max, mul), a dtype, values. Out: their combination, lanes too."""
+"""Reductions: how values combine. In: an operation (add, max, mul), a dtype, values. Out: their
+combination, lanes too."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from .writer import Writer
 
 
 def maximum(w: Writer, dtype: DType, a: Val, b: Val) -> Val:
-    """NumPy's: a if a >= b or a is NaN, else b. Written so that x86's max instruction fits, with b's NaN put back."""
+    """NumPy's: a if a >= b or a is NaN, else b. Written so that x86's max instruction fits, with
+    b's NaN put back."""
     a, b = w.same_lanes(a, b)
     if dtype.kind == "b":
         return w.binary("or", a, b)
@@ -53,7 +55,8 @@ def across_lanes(w: Writer, op: str, dtype: DType, v: Val) -> Val:
 def totals(w: Writer, op: str, dtype: DType, vectors: list[Val]) -> list[Val]:
     """across_lanes of each vector, in the same order of operations, many at once.
 
-    Two vectors are folded into one that holds half as many lanes of each, until a vector holds one lane of each of W.
+    Two vectors are folded into one that holds half as many lanes of each, until a vector holds one
+    lane of each of W.
     """
     width = vectors[0].w
     if len(vectors) == 1 or width == 1:
@@ -64,7 +67,9 @@ def totals(w: Writer, op: str, dtype: DType, vectors: list[Val]) -> list[Val]:
         folded, size = part, width
         while size > 1:
             size //= 2
-            pairs = [(folded[i], folded[min(i + 1, len(folded) - 1)]) for i in range(0, len(folded), 2)]
+            pairs = [
+                (folded[i], folded[min(i + 1, len(folded) - 1)]) for i in range(0, len(folded), 2)
+            ]
             folded = [_folded(w, op, dtype, a, b, size) for a, b in pairs]
         out += [w.extract(folded[0], integer(lane)) for lane in range(len(part))]
     return out
@@ -77,4 +82,8 @@ def _folded(w: Writer, op: str, dtype: DType, a: Val, b: Val, size: int) -> Val:
 
 
 def _lanes(w: Writer, v: Val, start: int, count: int) -> Val:
-    return w.shuffle(v, list(range(start, start + count))) if count > 1 else w.extract(v, integer(start))
+    return (
+        w.shuffle(v, list(range(start, start + count)))
+        if count > 1
+        else w.extract(v, integer(start))
+    )

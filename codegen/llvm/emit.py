@@ -1,8 +1,10 @@
-"""Loops to LLVM IR. In: a verified Loops whose transcendentals are expanded, a Target. Out: module text, one function per phase.
+"""Loops to LLVM IR. In: a verified Loops whose transcendentals are expanded, a Target. Out: module
+text, one function per phase.
 
     define void @<name>_p<i>(ptr %ctx, i64 %chunk, i64 %tid)
 
-%ctx points at i64 slots: the buffers' addresses, the params' values, the address of the status block {key, value}.
+%ctx points at i64 slots: the buffers' addresses, the params' values, the address of the status
+block {key, value}.
 """
 
 from __future__ import annotations
@@ -14,7 +16,22 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var
 from ...ir.graph.op import Op
 from ...ir.graph.site import NOWHERE, provenance
-from ...ir.loops.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
+from ...ir.loops.loop import (
+    GLOBAL,
+    REG,
+    Alloc,
+    Buf,
+    Check,
+    Extent,
+    For,
+    If,
+    Loops,
+    Param,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ...ir.loops.text import Names, names_of
 from ...ir.loops.walk import Substitution, index_values, reads, statements, writes
 from . import memory
@@ -48,9 +65,11 @@ def emit(loops: Loops, target: Target) -> str:
 
 
 def freezes(loops: Loops) -> bool:
-    """Is it compiled fast? LLVM then makes one vblendvps of a comparison, a load and a select of floats.
+    """Is it compiled fast? LLVM then makes one vblendvps of a comparison, a load and a select of
+    floats.
 
-    That reads 16 bytes where 4 are meant, perhaps beyond the end of memory. It does not if the condition is frozen.
+    That reads 16 bytes where 4 are meant, perhaps beyond the end of memory. It does not if the
+    condition is frozen.
     """
     return loops.tiny
 
@@ -144,13 +163,22 @@ class Emitter:
                 return fused(self.w, self.fn.target, parts[0], parts[1], old)
             return combined(self.w, s.op, s.buf.dtype, *self.w.same_lanes(old, parts[0]))
 
-        memory.reduce(self.fn, s, parts[0], update, group, harmless=len(parts) == 2 and self.zero_behind_end(s))
+        memory.reduce(
+            self.fn,
+            s,
+            parts[0],
+            update,
+            group,
+            harmless=len(parts) == 2 and self.zero_behind_end(s),
+        )
 
     def zero_behind_end(self, s: Reduce) -> bool:
-        """Whether both factors are masked vector loads: lanes past the loop's end then add 0 * 0, no select needed."""
+        """Whether both factors are masked vector loads: lanes past the loop's end then add 0 * 0,
+        no select needed."""
         lanes = self.scope.lanes
         return lanes is not None and all(
-            n.op is Op.LOAD and n.arg[0].space == GLOBAL and lanes.stride(n.arg[1]) != 0 for n in s.value.src
+            n.op is Op.LOAD and n.arg[0].space == GLOBAL and lanes.stride(n.arg[1]) != 0
+            for n in s.value.src
         )
 
     def combines_lanes(self, s: Reduce) -> bool:
@@ -181,7 +209,9 @@ class Emitter:
             bad = self.w.compare("uge", index, integer(s.extent))
             if self.scope.lanes and index.w == 1:
                 bad = self.w.splat(bad, self.scope.lanes.w)
-            bad_lanes = both(self.w, bad, self.scope.lanes.tails[group] if self.scope.lanes else None)
+            bad_lanes = both(
+                self.w, bad, self.scope.lanes.tails[group] if self.scope.lanes else None
+            )
             assert bad_lanes is not None
             with self.w.when(self.w.any_lane(bad_lanes), unlikely=True):
                 self.report(s, index, bad_lanes, group)
@@ -244,7 +274,8 @@ class Emitter:
 
     @contextmanager
     def loop(self, s: For, start: Val, stop: Val, step: int) -> Iterator[Val]:
-        """A rotated loop around statements: what they write is unknown from one turn to the next."""
+        """A rotated loop around statements: what they write is unknown from one turn to the
+        next."""
         written = writes(s.body)
         for buf in written:
             self.w.forget(buf)
@@ -318,7 +349,9 @@ class Emitter:
     def fixed_lanes(self, s: For, w: int, n: int) -> None:
         """A main loop of full vectors and, as straight-line code, the rest."""
         groups = self.together(s, w)
-        times = 2 if partial_groups(s, w) == 2 * groups else 1  # so that no partial sum leaves its register
+        times = (
+            2 if partial_groups(s, w) == 2 * groups else 1
+        )  # so that no partial sum leaves its register
         step = w * groups * times
         main = n // step * step
         if main == step:
@@ -327,7 +360,13 @@ class Emitter:
             with self.loop(s, integer(0), integer(main), step) as i:
                 for k in range(times):
                     first = k * w * groups
-                    self.vectors(s, w, self.w.add(i, integer(first)), [None] * groups, first if times > 1 else None)
+                    self.vectors(
+                        s,
+                        w,
+                        self.w.add(i, integer(first)),
+                        [None] * groups,
+                        first if times > 1 else None,
+                    )
         if n > main:
             self.straight(s, w, integer(main), integer(n - main), -(-(n - main) // w))
 
@@ -336,7 +375,10 @@ class Emitter:
         groups = self.together(s, w)
         step = w * groups
         main = self.w.binary("sub", n, self.w.binary("srem", n, integer(step)))
-        with self.maybe(self.w.compare("sgt", main, integer(0))), self.loop(s, integer(0), main, step) as i:
+        with (
+            self.maybe(self.w.compare("sgt", main, integer(0))),
+            self.loop(s, integer(0), main, step) as i,
+        ):
             self.vectors(s, w, i, [None] * groups)
         rest = self.w.compare("sgt", self.w.binary("srem", n, integer(step)), integer(0))
         with self.maybe(rest), self.loop(s, main, n, w) as i:
@@ -354,11 +396,17 @@ class Emitter:
         """Which lanes of the vector that starts at `first` are below n."""
         if n.literal:
             left = int(n.text) - first
-            return None if left >= w else vector_literal("i1", (str(lane < left).lower() for lane in range(w)))
+            return (
+                None
+                if left >= w
+                else vector_literal("i1", (str(lane < left).lower() for lane in range(w)))
+            )
         short = self.w.convert("trunc", self.w.minimum(n, integer(1 << 30)), "i32")
         return self.w.compare("slt", iota(w, 32, first), short)
 
-    def vectors(self, s: For, w: int, base: Val, tails: list[Val | None], first: Val | int | None = None) -> None:
+    def vectors(
+        self, s: For, w: int, base: Val, tails: list[Val | None], first: Val | int | None = None
+    ) -> None:
         """The body once for a step of vectors, statement by statement for all of them.
 
         `first`: the number of the partial sum that the first lane adds to.
@@ -366,14 +414,21 @@ class Emitter:
         private = {t.buf for t in statements(s.body) if isinstance(t, Alloc)}
         if first is None:
             first = self.first_partial(s, w, base, len(tails))
-        key = (s.var, w, base.text, self.w.depth, tuple(t and t.text for t in tails), frozenset(private), str(first))
+        key = (
+            s.var,
+            w,
+            base.text,
+            self.w.depth,
+            tuple(t and t.text for t in tails),
+            frozenset(private),
+            str(first),
+        )
         if key not in self.lanes:
             varies = self.varies.setdefault((s.var, frozenset(private)), {})
             self.lanes[key] = Lanes(s.var, w, base, tails, self.w.depth, private, varies, first)
         self.scope.vars[s.var], self.scope.lanes = base, self.lanes[key]
         self.body(s.body)
         self.scope.lanes = None
-
 
     def together(self, s: For, w: int) -> int:
         """Vectors of a step."""
@@ -384,7 +439,9 @@ class Emitter:
         size = w * partial_groups(s, w)
         if size == 0 or (not base.literal and size == w * groups):
             return 0
-        return int(base.text) % size if base.literal else self.w.binary("and", base, integer(size - 1))
+        return (
+            int(base.text) % size if base.literal else self.w.binary("and", base, integer(size - 1))
+        )
 
 
 # ---------------------------------------------------------------- a phase
@@ -430,5 +487,8 @@ def _bind_arguments(emitter: Emitter, loops: Loops, phase: For) -> None:
 
 
 def _used_buffers(phase: For) -> set[Buf]:
-    return reads(phase.body) | writes(phase.body) | {s.buf for s in statements(phase.body) if isinstance(s, Prefetch)}
-
+    return (
+        reads(phase.body)
+        | writes(phase.body)
+        | {s.buf for s in statements(phase.body) if isinstance(s, Prefetch)}
+    )

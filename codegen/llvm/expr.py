@@ -1,6 +1,8 @@
-"""Expressions: one function per op. In: a loop-level Node and a group of lanes. Out: its value as an LLVM scalar or vector.
+"""Expressions: one function per op. In: a loop-level Node and a group of lanes. Out: its value as
+an LLVM scalar or vector.
 
-Semantics are those of DESIGN section 3: IEEE floats as in NumPy, wrapping integers, nothing that traps.
+Semantics are those of DESIGN section 3: IEEE floats as in NumPy, wrapping integers, nothing that
+traps.
 """
 
 from __future__ import annotations
@@ -35,19 +37,27 @@ def evaluate(fn: Function, root: Node, group: int) -> Val:
     stack = [] if _is_known(fn, root, group, values) else [root]
     while stack:
         n = stack[-1]
-        missing = [o for o in usual_operands(n) if o not in values and not _is_known(fn, o, group, values)]
+        missing = [
+            o for o in usual_operands(n) if o not in values and not _is_known(fn, o, group, values)
+        ]
         if missing:
             stack.extend(reversed(missing))
             continue
         stack.pop()
         if n not in values:
-            values[n] = fn.writer.remember(fn.scope.key(n, group), _compute(fn, n, group, values), fn.buffers_of(n))
+            values[n] = fn.writer.remember(
+                fn.scope.key(n, group), _compute(fn, n, group, values), fn.buffers_of(n)
+            )
     return values[root]
 
 
 def _is_known(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> bool:
     """Whether n has a value at this place; it is then among `values`."""
-    value = Val(const_text(n.arg, n.dtype), elem_type(n.dtype)) if n.op is Op.CONST else fn.scope.value(n, group)
+    value = (
+        Val(const_text(n.arg, n.dtype), elem_type(n.dtype))
+        if n.op is Op.CONST
+        else fn.scope.value(n, group)
+    )
     if value is not None:
         values[n] = value
     return value is not None
@@ -65,7 +75,9 @@ def _compute(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> Val:
             return _rare_where(fn, n, group, values[n.src[0]], values[n.src[2]])
     if n.op not in OPS:
         raise EmitError(f"{n.op.value} has no instruction: expand it first")
-    return OPS[n.op](Context(fn.writer, fn.target, n), *fn.writer.same_lanes(*(values[s] for s in n.src)))
+    return OPS[n.op](
+        Context(fn.writer, fn.target, n), *fn.writer.same_lanes(*(values[s] for s in n.src))
+    )
 
 
 def _index_value(scope: Scope, n: Node, group: int) -> Val:
@@ -100,14 +112,17 @@ def _rare_where(fn: Function, n: Node, group: int, cond: Val, fast: Val) -> Val:
         slow = w.splat(evaluate(fn, n.src[1], group), wide)
         mixed = w.now(f"select {cond}, {slow}, {fast}", fast.type, wide)
         inside = w.here.label
-    return w.now(f"phi {fast.full} [{mixed.text}, %{inside}], [{fast.text}, %{before}]", fast.type, wide)
+    return w.now(
+        f"phi {fast.full} [{mixed.text}, %{inside}], [{fast.text}, %{before}]", fast.type, wide
+    )
 
 
 # ---------------------------------------------------------------- ops
 
 
 class Context:
-    """What an op's function needs to know: the writer, the target, the operand and result dtypes."""
+    """What an op's function needs to know: the writer, the target, the operand and result
+    dtypes."""
 
     def __init__(self, writer: Writer, target: Target, n: Node) -> None:
         self.w, self.target, self.node = writer, target, n
@@ -134,7 +149,11 @@ def _binary(int_op: str, float_op: str = "") -> Callable[[Context, Val, Val], Va
 
 
 def _neg(c: Context, a: Val) -> Val:
-    return c.w.pure(f"fneg {a}", a.type, a.w, a) if c.is_float else c.w.binary("sub", c.w.splat(c.zero(a), a.w), a)
+    return (
+        c.w.pure(f"fneg {a}", a.type, a.w, a)
+        if c.is_float
+        else c.w.binary("sub", c.w.splat(c.zero(a), a.w), a)
+    )
 
 
 def _shift(c: Context, a: Val, by: Val, op: str, beyond: Val) -> Val:
@@ -166,7 +185,8 @@ def _divisor(c: Context) -> int | None:
 
 
 def _quotient_and_rest(c: Context, x: Val, y: Val) -> tuple[Val, Val]:
-    """Truncated (signed) or floored (unsigned) x / y and its remainder; y = 0 and y = -1 are replaced by 1."""
+    """Truncated (signed) or floored (unsigned) x / y and its remainder; y = 0 and y = -1 are
+    replaced by 1."""
     if _divisor(c) is None:
         special = c.w.compare("eq", y, c.zero(y))
         if c.signed:
@@ -192,7 +212,9 @@ def _int_divide(c: Context, x: Val, y: Val) -> Val:
     if d is not None:
         return q
     if c.signed:
-        q = c.w.select(c.w.compare("eq", y, c.const(-1, y)), c.w.binary("sub", c.w.splat(c.zero(x), x.w), x), q)
+        q = c.w.select(
+            c.w.compare("eq", y, c.const(-1, y)), c.w.binary("sub", c.w.splat(c.zero(x), x.w), x), q
+        )
     return c.w.select(c.w.compare("eq", y, c.zero(y)), c.zero(y), q)
 
 
@@ -218,7 +240,8 @@ def _float_remainder(c: Context, x: Val, y: Val) -> Val:
 
 
 def _fma(c: Context, a: Val, b: Val, d: Val) -> Val:
-    """Rounded once; without the instruction, f32 goes through f64 and f64 carries the rounding errors along."""
+    """Rounded once; without the instruction, f32 goes through f64 and f64 carries the rounding
+    errors along."""
     if c.target.has_fma:
         return fused(c.w, c.target, a, b, d)
     if c.dtype is dt.float32:
@@ -228,7 +251,8 @@ def _fma(c: Context, a: Val, b: Val, d: Val) -> Val:
 
 
 def _fma_of_parts(w: Writer, a: Val, b: Val, c: Val) -> Val:
-    """a*b + c with the errors of the product (Dekker 1971) and the sum (Knuth) added; plain where that is not finite."""
+    """a*b + c with the errors of the product (Dekker 1971) and the sum (Knuth) added; plain where
+    that is not finite."""
     product = w.binary("fmul", a, b)
     (ah, al), (bh, bl) = _halves(w, a), _halves(w, b)
     error = w.binary("fsub", w.binary("fmul", ah, bh), product)
@@ -236,7 +260,9 @@ def _fma_of_parts(w: Writer, a: Val, b: Val, c: Val) -> Val:
         error = w.binary("fadd", error, w.binary("fmul", x, y))
     total = w.binary("fadd", product, c)
     part = w.binary("fsub", total, product)
-    lost = w.binary("fadd", w.binary("fsub", product, w.binary("fsub", total, part)), w.binary("fsub", c, part))
+    lost = w.binary(
+        "fadd", w.binary("fsub", product, w.binary("fsub", total, part)), w.binary("fsub", c, part)
+    )
     rest = w.binary("fadd", error, lost)
     usable = w.compare("one", rest, Val(const_text(0.0, dt.float64), "double"))
     return w.select(usable, w.binary("fadd", total, rest), total)
@@ -256,7 +282,9 @@ def _ldexp(c: Context, x: Val, n: Val) -> Val:
     if n.type == "i64":
         bound = [Val(str(v), "i64") for v in (-4096, 4096)]
         n = c.w.convert("trunc", c.w.call("smin", c.w.call("smax", n, bound[0]), bound[1]), "i32")
-    return c.w.intrinsic(f"llvm.ldexp.{suffix(x.type, x.w)}.{suffix(n.type, n.w)}", x.type, x.w, x, n)
+    return c.w.intrinsic(
+        f"llvm.ldexp.{suffix(x.type, x.w)}.{suffix(n.type, n.w)}", x.type, x.w, x, n
+    )
 
 
 def _ldexp_in_two_steps(c: Context, x: Val, n: Val) -> Val:
@@ -285,7 +313,9 @@ def _bitcast(c: Context, a: Val) -> Val:
 def _cast(c: Context, a: Val) -> Val:
     to = elem_type(c.result)
     if c.result is dt.bool_:
-        return a if c.dtype is dt.bool_ else c.w.compare("une" if c.is_float else "ne", a, c.zero(a))
+        return (
+            a if c.dtype is dt.bool_ else c.w.compare("une" if c.is_float else "ne", a, c.zero(a))
+        )
     if c.dtype.is_half or c.result.is_half:
         return _cast_float16(c, a)
     if c.is_float and not c.result.is_float:
@@ -295,7 +325,8 @@ def _cast(c: Context, a: Val) -> Val:
 
 
 def _cast_float16(c: Context, a: Val) -> Val:
-    """float16 to or from float32 by the target's instruction; codegen/math/half.py expands all other casts of 16-bit floats."""
+    """float16 to or from float32 by the target's instruction; codegen/math/half.py expands all
+    other casts of 16-bit floats."""
     if {c.dtype, c.result} != {dt.float16, dt.float32} or not c.target.has_float16:
         raise EmitError(f"a cast from {c.dtype.name} to {c.result.name}: expand it first")
     if c.result is dt.float32:

@@ -21,7 +21,8 @@ STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code
 
 @dataclass
 class Use:
-    """How a REG buffer is used: as an array sliced in vectors, or as partial sums {width: groups}."""
+    """How a REG buffer is used: as an array sliced in vectors, or as partial sums {width:
+    groups}."""
 
     slice: int = 0
     op: str = ""
@@ -31,7 +32,8 @@ class Use:
 
     @property
     def padded(self) -> bool:
-        """Whether lanes past the end of a LANES loop are never looked at, so that tails need no masks."""
+        """Whether lanes past the end of a LANES loop are never looked at, so that tails need no
+        masks."""
         return self.aligned and len(self.extents) == 1
 
 
@@ -40,7 +42,9 @@ class Plan:
     widths: dict[Var, int] = field(default_factory=dict)
     groups: dict[Var, int] = field(default_factory=dict)  # at most so many vectors at once
     uses: dict[Buf, Use] = field(default_factory=dict)
-    rows: dict[Buf, list[Index]] = field(default_factory=dict)  # first elements of rows of a lane that are read whole
+    rows: dict[Buf, list[Index]] = field(
+        default_factory=dict
+    )  # first elements of rows of a lane that are read whole
 
     def slice_width(self, buf: Buf, target: Target) -> int:
         """The vectors by which a private array is filled."""
@@ -50,12 +54,22 @@ class Plan:
 
 
 def lane_width(loop: For, target: Target) -> int:
-    """Lanes of a vector in a LANES loop: the vector's bits over those of its widest float, or else integer.
+    """Lanes of a vector in a LANES loop: the vector's bits over those of its widest float, or else
+    integer.
 
     What is rarely evaluated does not count: there, a value may take several registers.
     """
-    dtypes = [b.dtype for s in statements(loop.body) if isinstance(s, Store | Reduce | Alloc) for b in (s.buf,)]
-    dtypes += [n.dtype for n in postorder(_value_roots(loop.body), usual_operands) if n.op not in (Op.VAR, Op.CONST)]
+    dtypes = [
+        b.dtype
+        for s in statements(loop.body)
+        if isinstance(s, Store | Reduce | Alloc)
+        for b in (s.buf,)
+    ]
+    dtypes += [
+        n.dtype
+        for n in postorder(_value_roots(loop.body), usual_operands)
+        if n.op not in (Op.VAR, Op.CONST)
+    ]
     return target.lanes_of(dtypes)
 
 
@@ -88,7 +102,9 @@ def plan_phase(phase: For, target: Target) -> Plan:
     for s in loops:  # loops that share a variable share the narrowest width
         plan.widths[s.var] = min(lane_width(s, target), plan.widths.get(s.var, 1 << 20))
     for s in loops:
-        plan.groups[s.var] = max(straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1))
+        plan.groups[s.var] = max(
+            straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1)
+        )
         for buf, firsts in _whole_rows(s).items():
             plan.rows.setdefault(buf, []).extend(firsts)
     if any(isinstance(s, Alloc) and s.buf.space == REG for s in statements(phase.body)):
@@ -97,10 +113,17 @@ def plan_phase(phase: For, target: Target) -> Plan:
 
 
 def _whole_rows(loop: For) -> dict[Buf, list[Index]]:
-    """The first elements of rows that a LANES loop reads whole, in unrolled loops over their elements."""
+    """The first elements of rows that a LANES loop reads whole, in unrolled loops over their
+    elements."""
     firsts: dict[Buf, list[Index]] = {}
     for s in statements(loop.body):
-        if isinstance(s, For) and s.kind == UNROLL and s.total is None and isinstance(s.extent, int) and s.extent <= MOST_COLUMNS:
+        if (
+            isinstance(s, For)
+            and s.kind == UNROLL
+            and s.total is None
+            and isinstance(s.extent, int)
+            and s.extent <= MOST_COLUMNS
+        ):
             for buf, index in _plain_loads(s.body):
                 rest = index - Index({s.var: 1, loop.var: s.extent})
                 if s.extent > 1 and rest.vars().isdisjoint((s.var, loop.var)):
@@ -110,8 +133,14 @@ def _whole_rows(loop: For) -> dict[Buf, list[Index]]:
 
 def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:
     """What is loaded from arguments without a mask, and where, if that depends on no value."""
-    loads = [n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD]
-    return [(buf, index) for buf, index, mask in loads if buf.space == GLOBAL and not mask and not index.values()]
+    loads = [
+        n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD
+    ]
+    return [
+        (buf, index)
+        for buf, index, mask in loads
+        if buf.space == GLOBAL and not mask and not index.values()
+    ]
 
 
 def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) -> None:
@@ -124,7 +153,12 @@ def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) ->
                 _visit(plan, s.body, lanes, inside)
             case Alloc():
                 inside.add(s.buf)
-            case Reduce() if lanes and s.buf.space == REG and s.buf not in inside and not _moves(plan, s.index, lanes.var):
+            case Reduce() if (
+                lanes
+                and s.buf.space == REG
+                and s.buf not in inside
+                and not _moves(plan, s.index, lanes.var)
+            ):
                 _note_partial_sums(plan, s, lanes)
             case Reduce() if not lanes and (part := part_of(s)) in plan.uses:
                 _note_part(plan, s, plan.uses[part])
@@ -141,7 +175,9 @@ def _accesses(s: Stmt) -> list[tuple[Buf, Index]]:
 def _note_partial_sums(plan: Plan, s: Reduce, lanes: For) -> None:
     use, w = plan.uses.setdefault(s.buf, Use()), plan.widths[lanes.var]
     use.op = s.op
-    use.partials[w] = max(use.partials.get(w, 1), partial_groups(lanes, w) or plan.groups[lanes.var])
+    use.partials[w] = max(
+        use.partials.get(w, 1), partial_groups(lanes, w) or plan.groups[lanes.var]
+    )
 
 
 def _note_part(plan: Plan, s: Reduce, part: Use) -> None:
@@ -160,7 +196,12 @@ def _note_access(plan: Plan, buf: Buf, index: Index, lanes: For | None) -> None:
     use.slice = use.slice or w
     use.extents.add((lanes.extent, lanes.total, lanes.base))
     rest = index - Index({lanes.var: 1})
-    use.aligned &= use.slice == w and rest.const % w == 0 and all(c % w == 0 for _, c in rest.terms) and lanes.extent != 1
+    use.aligned &= (
+        use.slice == w
+        and rest.const % w == 0
+        and all(c % w == 0 for _, c in rest.terms)
+        and lanes.extent != 1
+    )
 
 
 def _moves(plan: Plan, index: Index, lanes: Var) -> bool:

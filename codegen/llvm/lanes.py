@@ -1,7 +1,9 @@
-"""Indexes and masks over scalars and lanes. In: Index, Range, the lane variable's place. Out: scalar or vector values.
+"""Indexes and masks over scalars and lanes. In: Index, Range, the lane variable's place. Out:
+scalar or vector values.
 
-The lane variable takes W consecutive values from a multiple of W on; a group is one such vector, and an
-unrolled step has several. The stride of an Index is what it grows by from lane to lane, if that is one number.
+The lane variable takes W consecutive values from a multiple of W on; a group is one such vector,
+and an unrolled step has several. The stride of an Index is what it grows by from lane to lane, if
+that is one number.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from ...ir.loops.walk import any_below, index_values, variables
 from .values import Val, integer, iota
 from .writer import Writer
 
-FAR = 1024  # elements beyond an array's ends: a border of images reaches less far, and 64 vectors there cost 5 us
+# elements beyond an array's ends: a border of images reaches less far, and 64 vectors there cost 5
+# us
+FAR = 1024
 
 
 @dataclass(eq=False)
 class Lanes:
-    """An open LANES loop: its variable is `base` in lane 0 of group 0; a tail says which lanes of a group are in range."""
+    """An open LANES loop: its variable is `base` in lane 0 of group 0; a tail says which lanes of a
+    group are in range."""
 
     var: Var
     w: int
@@ -41,7 +46,11 @@ class Lanes:
 
     def varying(self, root: Node) -> bool:
         """Whether a Node may differ between lanes."""
-        return self.varies[root] if root in self.varies else any_below(root, self.varies, self._varies_itself)
+        return (
+            self.varies[root]
+            if root in self.varies
+            else any_below(root, self.varies, self._varies_itself)
+        )
 
     def _varies_itself(self, n: Node) -> bool:
         if n.op is Op.LOAD and n.arg[0] in self.lanewise:
@@ -59,7 +68,8 @@ class Lanes:
         return total
 
     def stretch(self, index: Index) -> int | None:
-        """How many neighbouring lanes see each element, if a vector sees consecutive elements so often: x[lane // 2]."""
+        """How many neighbouring lanes see each element, if a vector sees consecutive elements so
+        often: x[lane // 2]."""
         by = stretch(index, self.var)
         match [t for t, _ in index.terms if self.stride(Index({t: 1})) != 0]:
             case [Div(inner, _)] if by > 1 and self.w % by == 0 and self.stride(inner) == 1:
@@ -117,7 +127,9 @@ def _block(scope: Scope, term: Div | Mod | Gathered | Var, group: int) -> Val:
         case Div(index, by):
             return _divide(w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0])
         case Mod(index, by):
-            return _remainder(w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0])
+            return _remainder(
+                w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0]
+            )
 
 
 def _clamped(w: Writer, v: Val, extent: int) -> Val:
@@ -132,7 +144,10 @@ def _divide(w: Writer, v: Val, by: int, least: int) -> Val:
     if by & (by - 1) == 0:
         return w.binary("ashr", v, Val(str(by.bit_length() - 1), v.type))
     blocks = -(least // by)
-    return w.add(w.binary("udiv", w.add(v, Val(str(blocks * by), v.type)), Val(str(by), v.type)), Val(str(-blocks), v.type))
+    return w.add(
+        w.binary("udiv", w.add(v, Val(str(blocks * by), v.type)), Val(str(by), v.type)),
+        Val(str(-blocks), v.type),
+    )
 
 
 def _remainder(w: Writer, v: Val, by: int, least: int) -> Val:
@@ -158,7 +173,8 @@ def scalar_index(scope: Scope, index: Index, group: int, shifted: bool = False) 
 
 
 def pointer(scope: Scope, base: Val, elem: str, index: Index, group: int) -> Val:
-    """Where element `index` (in lane 0 of a group) of an array is: outer loops' part first, the constant last."""
+    """Where element `index` (in lane 0 of a group) of an array is: outer loops' part first, the
+    constant last."""
     w = scope.writer
     if scope.lanes:
         index = scope.lanes.shift(index, group)
@@ -187,8 +203,14 @@ def vector_index(scope: Scope, index: Index, group: int, bits: int) -> Val:
     stride = lanes.stride(index)
     if stride is not None:
         first = _narrow(w, scalar_index(scope, index, group), bits)
-        return w.add(w.splat(first, lanes.w), iota(lanes.w, bits, step=stride)) if stride else w.splat(first, lanes.w)
-    uniform = Index({t: c for t, c in index.terms if lanes.stride(Index({t: 1})) is not None}, index.const)
+        return (
+            w.add(w.splat(first, lanes.w), iota(lanes.w, bits, step=stride))
+            if stride
+            else w.splat(first, lanes.w)
+        )
+    uniform = Index(
+        {t: c for t, c in index.terms if lanes.stride(Index({t: 1})) is not None}, index.const
+    )
     total = vector_index(scope, uniform, group, bits)
     for term, coef in index.terms:
         if lanes.stride(Index({term: 1})) is None:
@@ -213,7 +235,11 @@ def _vector_term(scope: Scope, term: object, group: int, bits: int) -> Val:
 def _narrow(w: Writer, v: Val, bits: int) -> Val:
     if v.type == f"i{bits}":
         return v
-    return Val(v.text, f"i{bits}", v.w) if v.literal and v.w == 1 else w.convert("trunc", v, f"i{bits}")
+    return (
+        Val(v.text, f"i{bits}", v.w)
+        if v.literal and v.w == 1
+        else w.convert("trunc", v, f"i{bits}")
+    )
 
 
 # ---------------------------------------------------------------- masks
@@ -236,7 +262,8 @@ def mask_value(scope: Scope, mask: Mask, group: int) -> Val | None:
 
 
 def far_ranges(mask: Mask, index: Index) -> Mask:
-    """The conditions without which the index might go far beyond its array, as to the other parts of a join."""
+    """The conditions without which the index might go far beyond its array, as to the other parts
+    of a join."""
     coefs = dict(index.terms)
 
     def reach(r: Range) -> int:
@@ -249,7 +276,9 @@ def any_live(scope: Scope, mask: Mask, group: int) -> Val | None:
     """Whether the mask may hold in any lane; None where it always does."""
     assert scope.lanes is not None
     w, lanes = scope.writer, scope.lanes
-    uniform, varying = (tuple(r for r in mask if (lanes.stride(r.index) == 0) is same) for same in (True, False))
+    uniform, varying = (
+        tuple(r for r in mask if (lanes.stride(r.index) == 0) is same) for same in (True, False)
+    )
     some = mask_value(scope, varying, group)
     return both(w, mask_value(scope, uniform, group), some and w.any_lane(some))
 
@@ -261,9 +290,13 @@ def _range_value(scope: Scope, r: Range, group: int) -> Val:
     varying = scope.lanes is not None and scope.lanes.stride(r.index) != 0
     shifted = r.index - r.lo
     if not varying:
-        return scope.writer.compare("ult", scalar_index(scope, shifted, group), integer(r.hi - r.lo))
+        return scope.writer.compare(
+            "ult", scalar_index(scope, shifted, group), integer(r.hi - r.lo)
+        )
     bits = 32 if index_bits(shifted) == 32 and r.hi - r.lo < _LIMIT else 64
-    return scope.writer.compare("ult", vector_index(scope, shifted, group, bits), integer(r.hi - r.lo, bits))
+    return scope.writer.compare(
+        "ult", vector_index(scope, shifted, group, bits), integer(r.hi - r.lo, bits)
+    )
 
 
 def tail_of(scope: Scope, group: int) -> Val | None:

@@ -1,8 +1,10 @@
-"""Loads, stores and accumulation. In: a buffer, an Index, a mask, a group of lanes. Out: the instructions that fit the access.
+"""Loads, stores and accumulation. In: a buffer, an Index, a mask, a group of lanes. Out: the
+instructions that fit the access.
 
-REG and SCRATCH buffers are arrays on the stack, which SROA turns into registers where all offsets are constant. Three kinds
-of REG accumulator: an array (the lane variable is in the index), one slot a lane (allocated inside the LANES loop), and
-partial sums (allocated outside), which `combine_partials` adds up before a LOAD.
+REG and SCRATCH buffers are arrays on the stack, which SROA turns into registers where all offsets
+are constant. Three kinds of REG accumulator: an array (the lane variable is in the index), one slot
+a lane (allocated inside the LANES loop), and partial sums (allocated outside), which
+`combine_partials` adds up before a LOAD.
 """
 
 from __future__ import annotations
@@ -48,38 +50,57 @@ def load(fn: Function, n: Node, group: int) -> Val:
     """The value of a LOAD: 0 where its mask does not hold."""
     buf, index, mask = n.arg
     varies = fn.scope.lanes is not None and fn.scope.lanes.varying(n)
-    a = Access(fn, buf, index, group, mask_value(fn.scope, mask, group), load_level(fn, buf, varies))
+    a = Access(
+        fn, buf, index, group, mask_value(fn.scope, mask, group), load_level(fn, buf, varies)
+    )
     if is_lanewise(fn, buf):
         raw = load_vector(a, _slot(fn, buf, index, group))
         return to_register(a, raw if a.live is None else fn.writer.select(a.live, raw, a.zero(1)))
     stride = stride_of(fn, index)
-    if buf.space == GLOBAL and (stride != 0 or (a.live is not None and a.live.w > 1)):  # the mask may hold only past the end
+    if buf.space == GLOBAL and (
+        stride != 0 or (a.live is not None and a.live.w > 1)
+    ):  # the mask may hold only past the end
         a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
     if stride == 0:
         return to_register(a, load_uniform(a))
     if buf.space == GLOBAL and a.live is not None and a.live.w > 1:
         a.some = any_live(fn.scope, far_ranges(mask, index), group)
     first = row_of(a) if stride and fn.plan.rows else None
-    return to_register(a, load_strided(a, stride) if first is None else load_column(a, first, stride or 1))
+    return to_register(
+        a, load_strided(a, stride) if first is None else load_column(a, first, stride or 1)
+    )
 
 
 def prefetch(fn: Function, s: Prefetch, groups: range) -> None:
-    """Asks once for every cache line that the lanes read, past the loop's end too; of lanes apart, for the first lane's."""
+    """Asks once for every cache line that the lanes read, past the loop's end too; of lanes apart,
+    for the first lane's."""
     lanes = fn.scope.lanes
     count = lanes.w * len(groups) if lanes and stride_of(fn, s.index) == 1 else 1
     for first in range(0, count, LINE // s.buf.dtype.itemsize):
         ptr = pointer(fn.scope, fn.base[s.buf], memory_type(s.buf.dtype), s.index + first, 0)
-        call_void(fn.writer, "llvm.prefetch.p0", ptr, integer(0, 32), integer(4 - s.cache, 32), integer(1, 32))
+        call_void(
+            fn.writer,
+            "llvm.prefetch.p0",
+            ptr,
+            integer(0, 32),
+            integer(4 - s.cache, 32),
+            integer(1, 32),
+        )
 
 
 # ---------------------------------------------------------------- stores
 
 
 def _live(fn: Function, buf: Buf, mask: Mask, group: int, harmless: bool = False) -> Val | None:
-    """The lanes that are written: those past the loop's end too where nothing looks at them or it changes nothing."""
+    """The lanes that are written: those past the loop's end too where nothing looks at them or it
+    changes nothing."""
     use = fn.plan.uses.get(buf)
     unseen = buf.space == REG and (harmless or (use is not None and use.padded))
-    return mask_value(fn.scope, mask, group) if unseen or is_lanewise(fn, buf) else active(fn.scope, mask, group)
+    return (
+        mask_value(fn.scope, mask, group)
+        if unseen or is_lanewise(fn, buf)
+        else active(fn.scope, mask, group)
+    )
 
 
 def store(fn: Function, s: Store, value: Val, group: int) -> None:
@@ -87,7 +108,9 @@ def store(fn: Function, s: Store, value: Val, group: int) -> None:
     a = Access(fn, s.buf, s.index, group, _live(fn, s.buf, s.mask, group), 0)
     fn.writer.forget(s.buf)
     if is_lanewise(fn, s.buf):
-        write_slot(a, _slot(fn, s.buf, s.index, group), to_memory(a, fn.writer.splat(value, a.lanes)))
+        write_slot(
+            a, _slot(fn, s.buf, s.index, group), to_memory(a, fn.writer.splat(value, a.lanes))
+        )
     elif fn.scope.lanes is None:
         with fn.writer.when(a.live):
             fn.writer.store(to_memory(a, value), a.ptr(), a.align)
@@ -99,7 +122,10 @@ def store_first(fn: Function, buf: Buf, index: Index, value: Val, count: int) ->
     """The first lanes of a vector to consecutive places, outside of LANES loops."""
     w, elem = fn.writer, memory_type(buf.dtype)
     w.forget(buf)
-    stored, ptr = Access(fn, buf, index, 0, None, 0), pointer(fn.scope, fn.base[buf], elem, index, 0)
+    stored, ptr = (
+        Access(fn, buf, index, 0, None, 0),
+        pointer(fn.scope, fn.base[buf], elem, index, 0),
+    )
     raw = to_memory(stored, value)
     if count == value.w:
         w.store(raw, ptr, buf.dtype.itemsize)
@@ -111,12 +137,17 @@ def store_first(fn: Function, buf: Buf, index: Index, value: Val, count: int) ->
 # ---------------------------------------------------------------- accumulation
 
 
-def reduce(fn: Function, s: Reduce, value: Val, update: Update, group: int, harmless: bool = False) -> None:
-    """buf[index] = update(buf[index]) in every live lane; `value` alone where lanes must be combined first.
+def reduce(
+    fn: Function, s: Reduce, value: Val, update: Update, group: int, harmless: bool = False
+) -> None:
+    """buf[index] = update(buf[index]) in every live lane; `value` alone where lanes must be
+    combined first.
 
     `harmless`: the update changes nothing in lanes past the loop's end.
     """
-    a = Access(fn, s.buf, s.index, group, _live(fn, s.buf, s.mask, group, harmless), fn.writer.depth)
+    a = Access(
+        fn, s.buf, s.index, group, _live(fn, s.buf, s.mask, group, harmless), fn.writer.depth
+    )
     fn.writer.forget(s.buf)
     if fn.scope.lanes is None:
         _update_scalar(a, update)
@@ -176,7 +207,11 @@ def _update_lane_by_lane(a: Access, op: str, value: Val) -> None:
         with w.when(live):
             ptr = w.extract(ptrs, integer(lane))
             old = to_register(a, w.load(ptr, a.elem, 1, a.align, w.depth))
-            w.store(to_memory(a, combined(w, op, dtype, old, w.extract(value, integer(lane)))), ptr, a.align)
+            w.store(
+                to_memory(a, combined(w, op, dtype, old, w.extract(value, integer(lane)))),
+                ptr,
+                a.align,
+            )
 
 
 # ---------------------------------------------------------------- private buffers
@@ -202,27 +237,39 @@ def _reserve(fn: Function, buf: Buf) -> None:
     fn.base[buf] = fn.writer.alloca(elem, buf.size * copies if lanes else buf.size + PADDING, name)
     if use and not lanes:
         widths = use.partials.items()
-        fn.partials[buf] = [Partials(w, g, use.op, fn.writer.alloca(elem, buf.size * g * w, f"{name}.parts")) for w, g in widths]
+        fn.partials[buf] = [
+            Partials(w, g, use.op, fn.writer.alloca(elem, buf.size * g * w, f"{name}.parts"))
+            for w, g in widths
+        ]
 
 
 def _slot(fn: Function, buf: Buf, index: Index, group: int) -> Val:
     """Where one group of a lane-wise accumulator is."""
     assert fn.scope.lanes is not None
     w, groups = fn.scope.lanes.w, fn.plan.groups[fn.scope.lanes.var]
-    return pointer(fn.scope, fn.base[buf], memory_type(buf.dtype), index * (w * groups) + group * w, group)
+    return pointer(
+        fn.scope, fn.base[buf], memory_type(buf.dtype), index * (w * groups) + group * w, group
+    )
 
 
 def _partial_slot(a: Access, part: Partials) -> Val:
     lanes, count = a.fn.scope.lanes, part.w * part.groups
     assert lanes is not None
     if isinstance(lanes.first, int):
-        return pointer(a.fn.scope, part.base, a.elem, a.index * count + (lanes.first + a.group * part.w) % count, a.group)
+        return pointer(
+            a.fn.scope,
+            part.base,
+            a.elem,
+            a.index * count + (lanes.first + a.group * part.w) % count,
+            a.group,
+        )
     ptr = pointer(a.fn.scope, part.base, a.elem, a.index * count + a.group * part.w, a.group)
     return a.fn.writer.offset(ptr, a.elem, lanes.first)
 
 
 def _fill(fn: Function, buf: Buf, value: Val) -> None:
-    """Every element becomes `value`, by vectors as wide as later accesses, so that SROA sees one slicing."""
+    """Every element becomes `value`, by vectors as wide as later accesses, so that SROA sees one
+    slicing."""
     if fn.scope.lanes:
         w, count = fn.scope.lanes.w, buf.size * fn.plan.groups[fn.scope.lanes.var]
     else:
@@ -238,7 +285,9 @@ def _fill_vectors(fn: Function, buf: Buf, base: Val, value: Val, count: int) -> 
         for start in range(0, count * value.w, value.w):
             w.store(to_memory(stored, value), w.offset(base, elem, integer(start)), align)
         return
-    with w.counted(integer(0), integer(count * value.w), value.w, [buf], f"{fn.names.name(buf)}.fill") as i:
+    with w.counted(
+        integer(0), integer(count * value.w), value.w, [buf], f"{fn.names.name(buf)}.fill"
+    ) as i:
         w.store(to_memory(stored, value), w.offset(base, elem, i), align)
 
 
@@ -269,7 +318,8 @@ def hands_over(fn: Function, s: Stmt) -> bool:
 
 
 def hand_over(fn: Function, s: Reduce) -> None:
-    """Adds each vector of partial sums to that of the other accumulator, and what is settled to what is."""
+    """Adds each vector of partial sums to that of the other accumulator, and what is settled to
+    what is."""
     part, w = s.value.arg[0], fn.writer
     a = Access(fn, s.buf, Index(), 0, None, w.depth)
     for buf in (s.buf, part):
@@ -287,7 +337,9 @@ def _add_elements(a: Access, op: str, into: Val, part: Val, count: int, lanes: i
     w = a.fn.writer
     for at in range(0, count * lanes, lanes):
         to, source = (w.offset(base, a.elem, integer(at)) for base in (into, part))
-        old, more = (to_register(a, w.load(ptr, a.elem, lanes, a.align, w.depth)) for ptr in (to, source))
+        old, more = (
+            to_register(a, w.load(ptr, a.elem, lanes, a.align, w.depth)) for ptr in (to, source)
+        )
         w.store(to_memory(a, combined(w, op, a.buf.dtype, old, more)), to, a.align)
 
 
@@ -300,6 +352,9 @@ def _sum_of_groups(a: Access, part: Partials, element: int) -> Val:
         sums.append(to_register(a, w.load(ptr, a.elem, part.w, a.align, w.depth)))
     while len(sums) > 1:
         half = (len(sums) + 1) // 2
-        pairs = [combined(w, part.op, a.buf.dtype, x, y) for x, y in zip(sums[:half], sums[half:], strict=False)]
+        pairs = [
+            combined(w, part.op, a.buf.dtype, x, y)
+            for x, y in zip(sums[:half], sums[half:], strict=False)
+        ]
         sums = pairs + sums[len(pairs) : half]
     return sums[0]

@@ -1,7 +1,8 @@
 """Names in LLVM IR. In: what they should say. Out: names that LLVM takes, each once.
 
-A loop over c has the blocks c.enter, c.loop, c.again and c.end and counts in %c. Where it is for readers, what is loaded from a
-buffer in0, and its addresses, are %in0.<number>: longer names take LLVM longer to read.
+A loop over c has the blocks c.enter, c.loop, c.again and c.end and counts in %c. Where it is for
+readers, what is loaded from a buffer in0, and its addresses, are %in0.<number>: longer names take
+LLVM longer to read.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Naming:
         return f"{hint}{self.names}"
 
     def unique(self, name: str, parts: Iterable[str] = ("",)) -> tuple[str, str]:
-        """A name that LLVM takes, and the suffix that makes it and each of its parts free: "", ".1", ".2"."""
+        """A name that LLVM takes, and the suffix that makes it and each of its parts free: "",
+        ".1", ".2"."""
         plain = name if _PLAIN.fullmatch(name) else "_" + re.sub(r"\W", "_", name, flags=re.ASCII)
         number = 0
         while True:
@@ -50,7 +52,8 @@ class Naming:
         return "t" if _NUMBERED.fullmatch(name) else f"{name}."
 
 
-# ---------------------------------------------------------------- which loop is which in optimised IR and assembly
+# ---------------------------------------------------------------- which loop is which in optimised
+# IR and assembly
 
 
 def notes(text: str) -> dict[str, str]:
@@ -60,9 +63,14 @@ def notes(text: str) -> dict[str, str]:
 
 def noted(module: str, said: Mapping[str, str]) -> str:
     """A module that LLVM has printed, which keeps labels and forgets comments."""
-    return _LABEL.sub(lambda match: match[0] + (f"\n  ; {said[match[1]]}" if match[1] in said else ""), module)
+    return _LABEL.sub(
+        lambda match: match[0] + (f"\n  ; {said[match[1]]}" if match[1] in said else ""), module
+    )
 
 
 def marked(assembly: str, said: Mapping[str, str]) -> str:
     """Verbose assembly, where a comment names the block that begins."""
-    return _BLOCK.sub(lambda match: match[0] + (f"\t{match[1]} {said[match[2]]}\n" if match[2] in said else ""), assembly)
+    return _BLOCK.sub(
+        lambda match: match[0] + (f"\t{match[1]} {said[match[2]]}\n" if match[2] in said else ""),
+        assembly,
+    )

@@ -1,8 +1,11 @@
-"""Rows of a few elements, all of which are read, one row per lane. In: a LOAD of one column. Out: that column as a vector.
+"""Rows of a few elements, all of which are read, one row per lane. In: a LOAD of one column. Out:
+that column as a vector.
 
-    x[3*lane + c] for c < 3     three vectors of consecutive elements, loaded once, from which each column is picked
+    x[3*lane + c] for c < 3     three vectors of consecutive elements, loaded once, from which each
+    column is picked
 
-By halves while the row is even (elements 0, 2, .. or 1, 3, .. of two vectors), which columns share; then from all that are left.
+By halves while the row is even (elements 0, 2, .. or 1, 3, .. of two vectors), which columns share;
+then from all that are left.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from .values import Val
 
 
 def row_of(a: Access) -> Index | None:
-    """The first element of the row that is read whole and holds the element, if every lane is live."""
+    """The first element of the row that is read whole and holds the element, if every lane is
+    live."""
     if a.live is not None:
         return None
     stride = a.fn.scope.lanes.stride(a.index) if a.fn.scope.lanes else 0
@@ -36,7 +40,11 @@ def load_column(a: Access, first: Index, count: int) -> Val:
     out, places = vectors[0], [divmod(count * lane + column, n) for lane in range(n)]
     for i, v in enumerate(vectors[1:], 1):
         before = [at if i == 1 and part == 0 else lane for lane, (part, at) in enumerate(places)]
-        out = w.shuffle(out, [n + at if part == i else before[lane] for lane, (part, at) in enumerate(places)], v)
+        out = w.shuffle(
+            out,
+            [n + at if part == i else before[lane] for lane, (part, at) in enumerate(places)],
+            v,
+        )
     return out
 
 

@@ -22,7 +22,8 @@ _FALLBACK = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 
 @dataclass(frozen=True)
 class Target:
-    """A CPU as the code generator sees it. `features` is LLVM's comma-separated list, empty for those of `cpu`."""
+    """A CPU as the code generator sees it. `features` is LLVM's comma-separated list, empty for
+    those of `cpu`."""
 
     cpu: str
     features: str
@@ -44,7 +45,8 @@ class Target:
         return max(2, self.vector_bits // bits)
 
     def lanes_of(self, dtypes: Iterable[DType]) -> int:
-        """Lanes of a loop that computes these: the vector's bits over those of its widest float, or else integer."""
+        """Lanes of a loop that computes these: the vector's bits over those of its widest float, or
+        else integer."""
         dtypes = list(dtypes)
         floats = [d.bits for d in dtypes if d.is_float]
         return self.lanes(max(floats or [max(8, d.bits) for d in dtypes] or [64]))
@@ -69,7 +71,11 @@ def detected() -> tuple[str, str, list[str]]:
     """What LLVM says of this CPU: its name, its features as text, those that it has."""
     llvm = library()
     features = llvm.get_host_cpu_features()
-    return llvm.get_host_cpu_name(), features.flatten(), sorted(name for name, on in features.items() if on)
+    return (
+        llvm.get_host_cpu_name(),
+        features.flatten(),
+        sorted(name for name, on in features.items() if on),
+    )
 
 
 def of(name: str, features: str, flags: Iterable[str]) -> Target:
@@ -80,7 +86,8 @@ def of(name: str, features: str, flags: Iterable[str]) -> Target:
 
 @cache
 def named(name: str) -> Target:
-    """avx512, avx2, sse2 (or x86-64), or host: the same instruction set on every machine that has it."""
+    """avx512, avx2, sse2 (or x86-64), or host: the same instruction set on every machine that has
+    it."""
     if name in ("", "host"):
         return host()
     levels = {"avx512": "x86-64-v4", "avx2": "x86-64-v3", "sse2": "x86-64", "x86-64": "x86-64"}
@@ -101,7 +108,8 @@ def _is_arm() -> bool:
 
 
 def _known_cpu(name: str, flags: set[str]) -> str:
-    """LLVM aborts the process on a CPU name it does not know, and `generic` may be a 32-bit CPU: use a level instead."""
+    """LLVM aborts the process on a CPU name it does not know, and `generic` may be a 32-bit CPU:
+    use a level instead."""
     if name not in ("", "generic") or _is_arm():
         return name or "generic"
     return next(level for level, needs in _LEVEL_FLAGS.items() if needs <= flags | {"sse2"})
@@ -109,10 +117,14 @@ def _known_cpu(name: str, flags: set[str]) -> str:
 
 def _target(cpu: str, features: str, flags: set[str]) -> Target:
     if _is_arm():
-        return Target(cpu, features, 128, has_fma=True, has_avx512=False, registers=32, has_float16=True)
+        return Target(
+            cpu, features, 128, has_fma=True, has_avx512=False, registers=32, has_float16=True
+        )
     avx512 = flags >= _LEVEL_FLAGS["x86-64-v4"]
     bits = 512 if avx512 else 256 if "avx2" in flags else 128
-    return Target(cpu, features, bits, "fma" in flags, avx512, 32 if avx512 else 16, "f16c" in flags)
+    return Target(
+        cpu, features, bits, "fma" in flags, avx512, 32 if avx512 else 16, "f16c" in flags
+    )
 
 
 def _with_caches(t: Target) -> Target:
@@ -126,7 +138,9 @@ def _cache_sizes() -> dict[int, int]:
     sizes: dict[int, int] = {}
     for folder in sorted(_CACHES.glob("index*")):
         try:
-            kind, level, size = ((folder / f).read_text().strip() for f in ("type", "level", "size"))
+            kind, level, size = (
+                (folder / f).read_text().strip() for f in ("type", "level", "size")
+            )
             if kind != "Instruction":
                 sizes[int(level)] = int(size[:-1]) * _UNITS[size[-1]]
         except (OSError, ValueError, KeyError):

@@ -1,4 +1,5 @@
-"""Values of LLVM IR and their spelling. In: numbers, dtypes, lanes. Out: Vals and the texts of types and literals."""
+"""Values of LLVM IR and their spelling. In: numbers, dtypes, lanes. Out: Vals and the texts of
+types and literals."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def vector_type(elem: str, w: int) -> str:
 
 
 def elem_type(dtype: DType) -> str:
-    """The type of a value in registers: a 16-bit float is its bits, since it is only moved and converted."""
+    """The type of a value in registers: a 16-bit float is its bits, since it is only moved and
+    converted."""
     if dtype.is_float and not dtype.is_half:
         return {32: "float", 64: "double"}[dtype.bits]
     return f"i{dtype.bits}"

@@ -1,8 +1,10 @@
-"""LLVM IR text, one method per construct. In: values with their type, lanes and level. Out: one function's text.
+"""LLVM IR text, one method per construct. In: values with their type, lanes and level. Out: one
+function's text.
 
-A function is a stack of regions: the function itself, then each open loop or branch. The level of a value is
-the depth of the innermost region it depends on. A pure value is written once, at its level: in front of the
-loops it does not depend on (LLVM could not move the loads there, since arguments may alias).
+A function is a stack of regions: the function itself, then each open loop or branch. The level of a
+value is the depth of the innermost region it depends on. A pure value is written once, at its
+level: in front of the loops it does not depend on (LLVM could not move the loads there, since
+arguments may alias).
 """
 
 from __future__ import annotations
@@ -46,11 +48,15 @@ class Region:
     front: Spot | None = None
     writes: frozenset[Buf] = frozenset()  # by any statement of the loop
     memo: dict[Hashable, Val] = field(default_factory=dict)
-    loaded: dict[Buf, list[Hashable]] = field(default_factory=dict)  # memo keys that depend on a buffer's contents
+    loaded: dict[Buf, list[Hashable]] = field(
+        default_factory=dict
+    )  # memo keys that depend on a buffer's contents
 
 
 class Writer(Naming):
-    def __init__(self, declared: set[str], for_readers: bool = False, freezes: bool = False) -> None:
+    def __init__(
+        self, declared: set[str], for_readers: bool = False, freezes: bool = False
+    ) -> None:
         """`freezes`: scalar conditions of selects (see emit.py: freezes)."""
         super().__init__(for_readers)
         self.freezes = freezes
@@ -86,7 +92,9 @@ class Writer(Naming):
         self.line(f"br label %{target}")
 
     def branch_if(self, cond: Val, yes: str, no: str, unlikely: bool = False) -> None:
-        self.line(f"br i1 {cond.text}, label %{yes}, label %{no}" + (", !prof !0" if unlikely else ""))
+        self.line(
+            f"br i1 {cond.text}, label %{yes}, label %{no}" + (", !prof !0" if unlikely else "")
+        )
 
     # ------------------------------------------------------------ values
 
@@ -123,7 +131,9 @@ class Writer(Naming):
     def pure(self, rhs: str, elem: str, w: int, *on: Val) -> Val:
         """A value that depends on nothing but `on`: written once."""
         value = self.known(rhs)
-        return value or self.remember(rhs, self.emit(rhs, elem, w, max([v.level for v in on], default=0)))
+        return value or self.remember(
+            rhs, self.emit(rhs, elem, w, max([v.level for v in on], default=0))
+        )
 
     def binary(self, op: str, a: Val, b: Val) -> Val:
         a, b = self.same_lanes(a, b)
@@ -146,7 +156,13 @@ class Writer(Naming):
     def call(self, name: str, *args: Val, flags: str = "") -> Val:
         """llvm.name over values of one type, with a result of that type."""
         args = self.same_lanes(*args)
-        return self.intrinsic(f"llvm.{name}.{suffix(args[0].type, args[0].w)}", args[0].type, args[0].w, *args, flags=flags)
+        return self.intrinsic(
+            f"llvm.{name}.{suffix(args[0].type, args[0].w)}",
+            args[0].type,
+            args[0].w,
+            *args,
+            flags=flags,
+        )
 
     def intrinsic(self, name: str, elem: str, w: int, *args: Val, flags: str = "") -> Val:
         full = vector_type(elem, w)
@@ -172,15 +188,17 @@ class Writer(Naming):
     def shuffle(self, a: Val, lanes: list[int], b: Val | None = None) -> Val:
         """Lanes picked from a, then b; of literals at once.
 
-        LLVM 22 for x86 makes a mask of 8 constant lanes outside of a loop, spills 16 bits of it, of which it has set 8, and a
-        masked access of 8 bytes then touches others.
+        LLVM 22 for x86 makes a mask of 8 constant lanes outside of a loop, spills 16 bits of it, of
+        which it has set 8, and a masked access of 8 bytes then touches others.
         """
         known, more = lanes_of(a), lanes_of(b) if b else []
         if known is not None and more is not None:
             return vector_literal(a.type, [(known + more)[lane] for lane in lanes])
         mask = picks(tuple(lanes))
         second = str(b) if b else f"{a.full} poison"
-        return self.pure(f"shufflevector {a}, {second}, {mask}", a.type, len(lanes), a, *([b] if b else []))
+        return self.pure(
+            f"shufflevector {a}, {second}, {mask}", a.type, len(lanes), a, *([b] if b else [])
+        )
 
     def extract(self, v: Val, lane: Val) -> Val:
         return self.pure(f"extractelement {v}, {lane}", v.type, 1, v, lane)
@@ -193,7 +211,8 @@ class Writer(Naming):
             return cond
         return self.intrinsic(f"llvm.vector.reduce.or.v{cond.w}i1", "i1", 1, cond)
 
-    # ------------------------------------------------------------ index arithmetic, constants folded
+    # ------------------------------------------------------------ index arithmetic, constants
+    # folded
 
     def add(self, a: Val, b: Val) -> Val:
         if a.literal and b.literal and a.w == b.w == 1:
@@ -208,7 +227,11 @@ class Writer(Naming):
         return a if by == 1 else self.binary("mul", a, Val(str(by), a.type))
 
     def subtract(self, a: Val, b: Val) -> Val:
-        return integer(int(a.text) - int(b.text)) if a.literal and b.literal else self.binary("sub", a, b)
+        return (
+            integer(int(a.text) - int(b.text))
+            if a.literal and b.literal
+            else self.binary("sub", a, b)
+        )
 
     def minimum(self, a: Val, b: Val) -> Val:
         if a.literal and b.literal:
@@ -227,10 +250,18 @@ class Writer(Naming):
             return base
         rhs = f"getelementptr {elem}, {base}, {by}"
         value = self.known(rhs)
-        return value or self.remember(rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), self.family(base)))
+        return value or self.remember(
+            rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), self.family(base))
+        )
 
     def load(self, ptr: Val, elem: str, w: int, align: int, level: int) -> Val:
-        return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level), self.family(ptr))
+        return self.emit(
+            f"load {vector_type(elem, w)}, {ptr}, align {align}",
+            elem,
+            w,
+            max(level, ptr.level),
+            self.family(ptr),
+        )
 
     def argument(self, elem: str, slot: int, name: str) -> Val:
         """What the context holds in a slot."""
@@ -269,11 +300,16 @@ class Writer(Naming):
         self.label(after)
 
     @contextmanager
-    def counted(self, start: Val, stop: Val, step: int, writes: Iterable[Buf], name: str, note: str = "") -> Iterator[Val]:
-        """A loop from start up to stop, entered at least once; gives the counter, which has this name."""
+    def counted(
+        self, start: Val, stop: Val, step: int, writes: Iterable[Buf], name: str, note: str = ""
+    ) -> Iterator[Val]:
+        """A loop from start up to stop, entered at least once; gives the counter, which has this
+        name."""
         front = self._nested(self.here.label)
         name, end = self.unique(name, ("", ".next", ".enter", ".loop", ".again", ".end"))
-        enter, body, again, after = (f"{name}.{part}{end}" for part in ("enter", "loop", "again", "end"))
+        enter, body, again, after = (
+            f"{name}.{part}{end}" for part in ("enter", "loop", "again", "end")
+        )
         count = f"%{name}.next{end}"
         self.here.lines += [f"  br label %{enter}", f"{enter}:", f"  br label %{body}"]
         self.regions.append(Region(self._nested(body), front, writes=frozenset(writes)))
@@ -295,7 +331,8 @@ class Writer(Naming):
         return spot
 
     def function(self, name: str, params: str) -> str:
-        """The text of the finished function. A fence makes other threads see what was stored past the caches."""
+        """The text of the finished function. A fence makes other threads see what was stored past
+        the caches."""
         if self.passes:
             self.line("fence seq_cst")
         self.line("ret void")

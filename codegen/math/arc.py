@@ -1,4 +1,5 @@
-"""atan, asin, acos, atan2 and hypot. In: float32 or float64 Vals. Out: the same function in basic ops."""
+"""atan, asin, acos, atan2 and hypot. In: float32 or float64 Vals. Out: the same function in basic
+ops."""
 
 from __future__ import annotations
 
@@ -6,15 +7,27 @@ from math import inf
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
-from .build import Val, absolute, choose, equal, fma, horner, in_double, sign_bit, sqrt, where, with_sign
+from .build import (
+    Val,
+    absolute,
+    choose,
+    equal,
+    fma,
+    horner,
+    in_double,
+    sign_bit,
+    sqrt,
+    where,
+    with_sign,
+)
 from .trig import PI_2, PI_2_LO
 
 PI, PI_LO = 2.0 * PI_2, 2.0 * PI_2_LO
 _PI_4, _PI_4_LO = PI_2 / 2.0, PI_2_LO / 2.0
 _TAN_PI_8 = 0.41421356237309503
 
-# (atan(t) - t)/t**3 over t*t up to tan(pi/8)**2, and (asin(s) - s)/s**3 over s*s up to 1/4: minimax fits, error 2**-35 and 2**-59
-# relative to the function.
+# (atan(t) - t)/t**3 over t*t up to tan(pi/8)**2, and (asin(s) - s)/s**3 over s*s up to 1/4: minimax
+# fits, error 2**-35 and 2**-59 relative to the function.
 _ATAN = {
     dt.float32: (
         0.04748847830525919, -0.08478742928391346, 0.11045167723990568, -0.14282049615209164, 0.19999905532389728,
@@ -65,12 +78,15 @@ def atan2(y: Val, x: Val) -> Val:
 
 
 def _atan2(y: Val, x: Val, to: DType) -> Val:
-    """The angle in the octant between the nearer half axis and the diagonal, then turned and reflected into its own."""
+    """The angle in the octant between the nearer half axis and the diagonal, then turned and
+    reflected into its own."""
     ay, ax = absolute(y), absolute(x)
     steep = ay > ax
     less, greater = where(steep, ax, ay), where(steep, ay, ax)
     # 0/0 counts as 0, inf/inf as 1
-    fraction = where(equal(less, greater), choose(equal(less, 0.0), 0.0, 1.0, x.dtype), less / greater)
+    fraction = where(
+        equal(less, greater), choose(equal(less, 0.0), 0.0, 1.0, x.dtype), less / greater
+    )
     angle = _atan_of_fraction(fraction, to)
     left = sign_bit(x) < 0
     turned = with_sign(angle, sign_bit(where(steep, -x, x)))
@@ -86,7 +102,8 @@ def hypot(x: Val, y: Val) -> Val:
 
 
 def _hypot(x: Val, y: Val, to: DType) -> Val:
-    """The operands are scaled by a power of two where a square of float64 would overflow or be subnormal."""
+    """The operands are scaled by a power of two where a square of float64 would overflow or be
+    subnormal."""
     if to is dt.float32:
         return sqrt(fma(x, x, y * y))
     greater = where(x < y, y, x)
@@ -98,7 +115,8 @@ def _hypot(x: Val, y: Val, to: DType) -> Val:
 
 
 def _arc(x: Val, to: DType) -> tuple[Val, Val]:
-    """(is |x| above 1/2, asin(|x|), or where it is above asin(sqrt((1 - |x|)/2)), the half of acos(|x|))."""
+    """(is |x| above 1/2, asin(|x|), or where it is above asin(sqrt((1 - |x|)/2)), the half of
+    acos(|x|))."""
     a = absolute(x)
     large = a > 0.5
     z = where(large, (1.0 - a) * 0.5, a * a)

@@ -1,4 +1,5 @@
-"""Writes loop-level arithmetic as Python expressions. In: Nodes wrapped in Val, and plain numbers. Out: Nodes of basic ops."""
+"""Writes loop-level arithmetic as Python expressions. In: Nodes wrapped in Val, and plain numbers.
+Out: Nodes of basic ops."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from ...ir.loops.walk import SLOW
 
 
 def _operator(op: Op, turned: bool = False) -> Callable[[Val, Val | float], Val]:
-    """An operator of a Val and another one or a number; `turned`: with the other one on the left."""
+    """An operator of a Val and another one or a number; `turned`: with the other one on the
+    left."""
     return lambda a, b: _binary(op, _lift(b, a.dtype), a) if turned else _binary(op, a, b)
 
 
@@ -153,7 +155,8 @@ MANTISSA = {dt.float32: 23, dt.float64: 52}
 
 
 def round_scaled(x: Val, scale: float) -> tuple[Val, Val]:
-    """n = x*scale rounded to an integer, as a float, and a float whose low bits hold it (no conversion, so no trap)."""
+    """n = x*scale rounded to an integer, as a float, and a float whose low bits hold it (no
+    conversion, so no trap)."""
     magic = MAGIC[x.dtype]
     shifted = fma(x, scale, magic)
     return shifted - magic, shifted
@@ -179,14 +182,17 @@ def two_product(a: Val, b: Val | float) -> tuple[Val, Val]:
 
 
 def in_double(function: Callable[..., Val], *operands: Val) -> Val:
-    """function(operands in float64, dtype), rounded to `dtype`, that of the operands; its error may be 2**-4 ULP of `dtype`.
+    """function(operands in float64, dtype), rounded to `dtype`, that of the operands; its error may
+    be 2**-4 ULP of `dtype`.
 
-    For float32 this is the whole error budget: no intermediate value overflows, is subnormal or needs care.
+    For float32 this is the whole error budget: no intermediate value overflows, is subnormal or
+    needs care.
     """
     to = operands[0].dtype
     return cast(function(*(cast(x, dt.float64) for x in operands), to), to)
 
 
 def keep_tiny(x: Val, below: float, y: Val) -> Val:
-    """y, but x itself where |x| is so small that they round alike: keeps subnormals and the sign of zeros."""
+    """y, but x itself where |x| is so small that they round alike: keeps subnormals and the sign of
+    zeros."""
     return where(absolute(x) < below, x, y)

@@ -6,7 +6,20 @@ from dataclasses import dataclass
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
-from .build import Val, absolute, at_most, choose, fma, horner, in_double, number, sign_bit, sqrt, where, with_sign
+from .build import (
+    Val,
+    absolute,
+    at_most,
+    choose,
+    fma,
+    horner,
+    in_double,
+    number,
+    sign_bit,
+    sqrt,
+    where,
+    with_sign,
+)
 from .exp import exp_parts, power_of_two
 from .hyper import at_one_or_beyond
 from .log import log
@@ -22,7 +35,8 @@ class _Erf:
     far: tuple[float, ...]
 
 
-# float32: N. Juffa's erff (stackoverflow.com/questions/35148198). float64: own minimax fits, both with error below 2**-56 of erf.
+# float32: N. Juffa's erff (stackoverflow.com/questions/35148198). float64: own minimax fits, both
+# with error below 2**-56 of erf.
 _ERF = {
     dt.float32: _Erf(
         0.927734375,
@@ -60,7 +74,8 @@ def erf(x: Val) -> Val:
 
 @dataclass(frozen=True)
 class _Inverse:
-    """erfinv(x) by w = -log(1 - x*x), s = sqrt(w): x + x * near(w) for w below `split`, else s + far(s - start).
+    """erfinv(x) by w = -log(1 - x*x), s = sqrt(w): x + x * near(w) for w below `split`, else s +
+    far(s - start).
 
     near and far are quotients of polynomials.
     """

@@ -30,7 +30,8 @@ LOG2_E = 1.4426950408889634
 
 @dataclass(frozen=True)
 class _Exp:
-    """exp(x) = 2**n * (1 + r + r*r*q(r)), n = round(x / ln 2), r = x - n*(ln2_hi + ln2_lo), |r| <= ln2 / 2."""
+    """exp(x) = 2**n * (1 + r + r*r*q(r)), n = round(x / ln 2), r = x - n*(ln2_hi + ln2_lo), |r| <=
+    ln2 / 2."""
 
     ln2_hi: float
     ln2_lo: float
@@ -39,8 +40,8 @@ class _Exp:
     highest: float  # and overflows from here up
 
 
-# float32: coefficients of Cephes expf. float64: ln2 as in fdlibm e_exp.c, q a minimax fit of (exp(r)-1-r)/r**2,
-# error 2**-58 relative to exp(r).
+# float32: coefficients of Cephes expf. float64: ln2 as in fdlibm e_exp.c, q a minimax fit of
+# (exp(r)-1-r)/r**2, error 2**-58 relative to exp(r).
 _EXP = {
     dt.float32: _Exp(
         0.693145751953125,
@@ -62,7 +63,8 @@ _EXP = {
     ),
 }  # fmt: skip
 
-# (exp(r)-1-r)/r**2, minimax relative to expm1(r): error 2**-32 with coefficients in float32, 2**-61.
+# (exp(r)-1-r)/r**2, minimax relative to expm1(r): error 2**-32 with coefficients in float32,
+# 2**-61.
 _EXPM1_Q = {
     dt.float32: (0.000198866124, 0.00139416114, 0.00833331328, 0.0416663475, 0.166666672, 0.5),
     dt.float64: (
@@ -80,7 +82,10 @@ EXP2_P = {
         0.055504108664820084, 0.2402265069591013, 0.6931471805599453,
     ),
 }  # fmt: skip
-_EXP2_RANGE = {dt.float32: (-151.0, 129.0), dt.float64: (-1076.0, 1025.0)}  # as `lowest` and `highest`
+_EXP2_RANGE = {
+    dt.float32: (-151.0, 129.0),
+    dt.float64: (-1076.0, 1025.0),
+}  # as `lowest` and `highest`
 # expm1 is -1 below, overflows above, and is x up to `tiny`
 _EXPM1_RANGE = {dt.float32: (-32.0, 89.0, 2.0**-25), dt.float64: (-64.0, 710.0, 2.0**-54)}
 
@@ -95,7 +100,9 @@ def _reduced(x: Val) -> tuple[Val, Val]:
 def power_of_two(shifted: Val, offset: int = 0) -> Val:
     """2**(n + offset) for the n in the low bits of `shifted`; within the exponent range only."""
     mantissa = MANTISSA[shifted.dtype]
-    return from_bits((bits(shifted) << mantissa) + (bits_of_one(shifted) + offset * (1 << mantissa)))
+    return from_bits(
+        (bits(shifted) << mantissa) + (bits_of_one(shifted) + offset * (1 << mantissa))
+    )
 
 
 def bits_of_one(x: Val) -> int:
@@ -141,7 +148,8 @@ def expm1(x: Val) -> Val:
 
 
 def scaled_expm1(x: Val, halvings: int, to: DType) -> Val:
-    """expm1(x) / 2**halvings as accurate as `to` needs: h*(r + r*r*q(r)) + (h - 2**-halvings), h = 2**(n - halvings)."""
+    """expm1(x) / 2**halvings as accurate as `to` needs: h*(r + r*r*q(r)) + (h - 2**-halvings), h =
+    2**(n - halvings)."""
     r, shifted = _reduced(x)
     h = power_of_two(shifted, -halvings)
     return fma(fma(r * r, horner(r, _EXPM1_Q[to]), r), h, h - 2.0**-halvings)
@@ -155,7 +163,16 @@ def tanh(x: Val) -> Val:
 def _tanh32(a: Val) -> Val:
     """Cephes tanhf: an odd polynomial below 0.625, else 1 - 2/(exp(2a) + 1); 1 from 9.02."""
     z = a * a
-    p = horner(z, (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1))
+    p = horner(
+        z,
+        (
+            -5.70498872745e-3,
+            2.06390887954e-2,
+            -5.37397155531e-2,
+            1.33314422036e-1,
+            -3.33332819422e-1,
+        ),
+    )
     near = fma(p * z, a, a)
     clamped = at_most(a, 10.0)
     e, shifted = exp_parts(clamped + clamped)

@@ -1,8 +1,10 @@
-"""Transcendental ops and float remainders as basic ops: + - * / FMA LDEXP, bits, compare and WHERE. In, out: loop-level Nodes.
+"""Transcendental ops and float remainders as basic ops: + - * / FMA LDEXP, bits, compare and WHERE.
+In, out: loop-level Nodes.
 
-The transcendental ones are within 2 ULP in float32 and 4 ULP in float64. All are valid at any lane width: no tables in
-memory, no calls. Rare cases stand in a WHERE with arg "rare", whose second operand is evaluated only when needed.
-Casts of 16-bit floats become integer arithmetic where the target has no instruction for them.
+The transcendental ones are within 2 ULP in float32 and 4 ULP in float64. All are valid at any lane
+width: no tables in memory, no calls. Rare cases stand in a WHERE with arg "rare", whose second
+operand is evaluated only when needed. Casts of 16-bit floats become integer arithmetic where the
+target has no instruction for them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ from .mod import QUOTIENT, remainder
 from .pow import general_pow, pow
 from .trig import sin, tan
 
-_WITH_ARG: dict[Op, Callable[..., Val]] = {Op.EXP: exp, Op.LOG: log, Op.SIN: sin, Op.POLYGAMMA: polygamma}  # (operand, arg)
+_WITH_ARG: dict[Op, Callable[..., Val]] = {
+    Op.EXP: exp,
+    Op.LOG: log,
+    Op.SIN: sin,
+    Op.POLYGAMMA: polygamma,
+}  # (operand, arg)
 _PLAIN: dict[Op, Callable[..., Val]] = {
     Op.EXPM1: expm1,
     Op.LOG1P: log1p,
@@ -51,10 +58,14 @@ _PLAIN: dict[Op, Callable[..., Val]] = {
 }
 
 
-def expand(n: Node, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False) -> Node:
-    """One Node: itself unless its op is transcendental, a remainder of floats or a cast of 16-bit floats.
+def expand(
+    n: Node, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False
+) -> Node:
+    """One Node: itself unless its op is transcendental, a remainder of floats or a cast of 16-bit
+    floats.
 
-    Its sources are left alone. `strict`: the steps do not depend on whether an exponent is a constant.
+    Its sources are left alone. `strict`: the steps do not depend on whether an exponent is a
+    constant.
     """
     if n.op is Op.CAST:
         return n if has_float16 and has_bfloat16 else expand_cast(n, has_float16)
@@ -67,13 +78,18 @@ def expand(n: Node, has_float16: bool = False, has_bfloat16: bool = False, stric
     with provenance(n.site):
         if strict and n.op is Op.POW:
             return general_pow(*operands).node
-        return (_WITH_ARG[n.op](*operands, n.arg) if n.op in _WITH_ARG else _PLAIN[n.op](*operands)).node
+        return (
+            _WITH_ARG[n.op](*operands, n.arg) if n.op in _WITH_ARG else _PLAIN[n.op](*operands)
+        ).node
 
 
 class _Expansion(Substitution):
-    """Expands every Node of expressions and statements, also those inside gathered indices; each distinct Node once."""
+    """Expands every Node of expressions and statements, also those inside gathered indices; each
+    distinct Node once."""
 
-    def __init__(self, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False) -> None:
+    def __init__(
+        self, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False
+    ) -> None:
         super().__init__({})
         self.how = has_float16, has_bfloat16, strict
 
@@ -81,7 +97,10 @@ class _Expansion(Substitution):
         return expand(super()._replaced(n), *self.how)
 
 
-def expand_loops(kernel: Loops, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False) -> Loops:
-    """The same kernel without transcendental Nodes; has_float16, has_bfloat16: the target converts these itself."""
+def expand_loops(
+    kernel: Loops, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False
+) -> Loops:
+    """The same kernel without transcendental Nodes; has_float16, has_bfloat16: the target converts
+    these itself."""
     phases = _Expansion(has_float16, has_bfloat16, strict).body([*kernel.phases])
     return replace(kernel, phases=[phase for phase in phases if isinstance(phase, For)])

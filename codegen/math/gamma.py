@@ -1,4 +1,5 @@
-"""lgamma and the derivatives of digamma. In: a float32 or float64 Val. Out: the same function in basic ops."""
+"""lgamma and the derivatives of digamma. In: a float32 or float64 Val. Out: the same function in
+basic ops."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from ...ir.graph.dtype import DType
 from .build import Val, absolute, equal, floor, fma, horner, in_double, number, rarely, where
 from .log import log
 
-# lgamma(1 + f) / (f * (f - 1)) - _NEAR_BASE for 0 <= f < 3/2, as a quotient: error of lgamma 2**-35 and 2**-60.
+# lgamma(1 + f) / (f * (f - 1)) - _NEAR_BASE for 0 <= f < 3/2, as a quotient: error of lgamma 2**-35
+# and 2**-60.
 _NEAR_BASE = 0.46875
 _NEAR = {
     dt.float32: (
@@ -29,7 +31,8 @@ _NEAR = {
         ),
     ),
 }  # fmt: skip
-# x * (lgamma(x) - (x - 1/2) * (log(x) - 1) - _HALF_LOG) over 1 / x**2 for x >= 8: error of lgamma 2**-40 and 2**-60.
+# x * (lgamma(x) - (x - 1/2) * (log(x) - 1) - _HALF_LOG) over 1 / x**2 for x >= 8: error of lgamma
+# 2**-40 and 2**-60.
 _FAR = {
     dt.float32: (0.000780058300794401, -0.0027776989144319302, 0.0833333332653635),
     dt.float64: (
@@ -70,7 +73,8 @@ def _lgamma(x: Val, to: DType) -> Val:
 def _positive(x: Val, to: DType) -> tuple[Val, Val]:
     """(lgamma(x) for x >= 0, log(x) for x < 1).
 
-    Below 1 by lgamma(1 + x) - log(x), below 8 by lgamma(y) + log((x-1) (x-2) .. y) with 1 <= y < 2.5, then by Stirling's series.
+    Below 1 by lgamma(1 + x) - log(x), below 8 by lgamma(y) + log((x-1) (x-2) .. y) with 1 <= y <
+    2.5, then by Stirling's series.
     """
     is_small, is_large = x < 1.0, ~(x < 8.0)
     y, product = x, number(1.0, x.dtype)
@@ -119,7 +123,8 @@ def _polygamma(x: Val, to: DType, n: int) -> Val:
 
 
 def _sums(x: Val, to: DType, n: int) -> Val:
-    """(-1)**(n+1) psi_n(x) for x >= 0: n! / x**(n+1) and so on below a bound, and the asymptotic series from there."""
+    """(-1)**(n+1) psi_n(x) for x >= 0: n! / x**(n+1) and so on below a bound, and the asymptotic
+    series from there."""
     bound, series = _asymptotic(n, -58 if to is dt.float64 else -32)
     large = x
     for k in range(bound):
@@ -142,7 +147,8 @@ def _power(x: Val, n: int) -> Val:
 
 @cache
 def _asymptotic(n: int, error: int) -> tuple[int, list[float]]:
-    """The bound, and the terms B(2k) (2k+n-1)! / (2k)! of the series from there, highest first; relative error 2**error."""
+    """The bound, and the terms B(2k) (2k+n-1)! / (2k)! of the series from there, highest first;
+    relative error 2**error."""
     terms = [_bernoulli(2 * k) * factorial(2 * k + n - 1) / factorial(2 * k) for k in range(1, 12)]
     bound = 4
     while True:
@@ -155,12 +161,17 @@ def _asymptotic(n: int, error: int) -> tuple[int, list[float]]:
 
 @cache
 def _bernoulli(n: int) -> Fraction:
-    return Fraction(1) if n == 0 else -sum((comb(n + 1, k) * _bernoulli(k) for k in range(n)), Fraction(0)) / (n + 1)
+    return (
+        Fraction(1)
+        if n == 0
+        else -sum((comb(n + 1, k) * _bernoulli(k) for k in range(n)), Fraction(0)) / (n + 1)
+    )
 
 
 @cache
 def _cotangents(n: int) -> list[float]:
-    """The nth derivative of cot(t) as a polynomial in cot(t), highest power first: c' is -(1 + c*c)."""
+    """The nth derivative of cot(t) as a polynomial in cot(t), highest power first: c' is -(1 +
+    c*c)."""
     c = [0, 1]  # lowest power first
     for _ in range(n):
         slope = [k * v for k, v in enumerate(c)][1:]

@@ -16,9 +16,12 @@ from .build import Val, absolute, bits, cast, choose, equal, from_bits, where
 
 
 def expand_cast(n: Node, has_float16: bool) -> Node:
-    """The cast without 16-bit floats, other than the casts that the target has an instruction for."""
+    """The cast without 16-bit floats, other than the casts that the target has an instruction
+    for."""
     source, target = n.src[0].dtype, n.dtype
-    if not (source.is_half or target.is_half) or (has_float16 and {source, target} == {dt.float16, dt.float32}):
+    if not (source.is_half or target.is_half) or (
+        has_float16 and {source, target} == {dt.float16, dt.float32}
+    ):
         return n
     x = Val(n.src[0])
     if source.is_half:
@@ -43,7 +46,8 @@ def _to_float32(x: Val, has_float16: bool) -> Val:
     half = cast(_bitcast(x, dt.uint16), dt.int32)
     sign = (half & 0x8000) << 16
     size = half & 0x7FFF
-    # exponent and mantissa in place, then the exponent's bias; a float16 subnormal is a float32 subnormal on the way
+    # exponent and mantissa in place, then the exponent's bias; a float16 subnormal is a float32
+    # subnormal on the way
     scaled = bits(from_bits(size << 13) * 2.0**112)
     return from_bits(where(size < 0x7C00, scaled, scaled | 0x7F800000) | sign)
 
@@ -59,7 +63,8 @@ def _from_float32(x: Val, target: DType, has_float16: bool) -> Val:
 
 
 def _bfloat16_bits(x: Val) -> Val:
-    """The upper half, one more where the lower half is above the middle, or at the middle and the upper half odd."""
+    """The upper half, one more where the lower half is above the middle, or at the middle and the
+    upper half odd."""
     whole = _bitcast(x, dt.uint32)
     rounded = (whole + ((whole >> 16) & 1) + 0x7FFF) >> 16
     return where(equal(x, x), rounded, (whole >> 16) | 0x40)
@@ -76,7 +81,8 @@ def _float16_bits(x: Val) -> Val:
     return where(size < 0x47800000, finite, infinite) | sign
 
 
-# ---------------------------------------------------------------- to float32, for one rounding afterwards
+# ---------------------------------------------------------------- to float32, for one rounding
+# afterwards
 
 
 def _with_few_digits(x: Val, target: DType) -> Val:
@@ -85,13 +91,16 @@ def _with_few_digits(x: Val, target: DType) -> Val:
         return x
     if x.dtype is dt.float64:
         return _rounded_to_odd(x)
-    if target is dt.float16 or x.dtype.bits <= 16:  # exact, or at least 2**24 and then infinite as a float16
+    if (
+        target is dt.float16 or x.dtype.bits <= 16
+    ):  # exact, or at least 2**24 and then infinite as a float16
         return cast(x, dt.float32)
     return _rounded_to_odd(cast(_with_sticky_bit(x) if x.dtype.bits == 64 else x, dt.float64))
 
 
 def _rounded_to_odd(x: Val) -> Val:
-    """float64 to float32, towards 0 with the last bit set where digits are lost (Boldo and Melquiond 2008)."""
+    """float64 to float32, towards 0 with the last bit set where digits are lost (Boldo and
+    Melquiond 2008)."""
     near = cast(x, dt.float32)
     back = cast(near, dt.float64)
     whole = bits(near)

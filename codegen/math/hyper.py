@@ -1,11 +1,24 @@
-"""sinh, cosh and the inverses of the hyperbolic functions. In: a float32 or float64 Val. Out: the same function in basic ops."""
+"""sinh, cosh and the inverses of the hyperbolic functions. In: a float32 or float64 Val. Out: the
+same function in basic ops."""
 
 from __future__ import annotations
 
 from math import inf, nan
 
 from ...ir.graph.dtype import DType
-from .build import Val, absolute, at_most, choose, in_double, keep_tiny, ldexp, sign_bit, sqrt, where, with_sign
+from .build import (
+    Val,
+    absolute,
+    at_most,
+    choose,
+    in_double,
+    keep_tiny,
+    ldexp,
+    sign_bit,
+    sqrt,
+    where,
+    with_sign,
+)
 from .exp import exp_parts, scaled_expm1, whole_part
 from .log import log_of_sum
 
@@ -19,7 +32,8 @@ def sinh(x: Val) -> Val:
 
 
 def _sinh(x: Val, to: DType) -> Val:
-    """(t + t/(t + 1)) / 2 with t = expm1(|x|), from q = t/4 so that only the last doubling overflows."""
+    """(t + t/(t + 1)) / 2 with t = expm1(|x|), from q = t/4 so that only the last doubling
+    overflows."""
     q = scaled_expm1(at_most(absolute(x), _OVERFLOW), 2, to)
     half = q + q / (q * 4.0 + 1.0)
     return with_sign(half + half, sign_bit(x))
@@ -41,7 +55,8 @@ def asinh(x: Val) -> Val:
 
 
 def _asinh(x: Val, to: DType) -> Val:
-    """log1p(a + a*a / (1 + sqrt(1 + a*a))), a = |x|; log(a) + log(2) where the square would overflow."""
+    """log1p(a + a*a / (1 + sqrt(1 + a*a))), a = |x|; log(a) + log(2) where the square would
+    overflow."""
     a = absolute(x)
     square = a * a
     y = _log_of_large(a, a + square / (sqrt(square + 1.0) + 1.0), to)
@@ -70,7 +85,8 @@ def atanh(x: Val) -> Val:
 
 
 def _atanh(x: Val, to: DType) -> Val:
-    """log1p(2a + 2a*a/(1 - a)) / 2, a = |x|: for small a the rounded quotient is small beside 2a."""
+    """log1p(2a + 2a*a/(1 - a)) / 2, a = |x|: for small a the rounded quotient is small beside
+    2a."""
     a = absolute(x)
     twice = a + a
     y = log_of_sum(twice + twice * a / (1.0 - a), to) * 0.5

@@ -1,4 +1,5 @@
-"""log to the bases e, 2 and 10, and log1p. In: a float32 or float64 Val. Out: the same function in basic ops."""
+"""log to the bases e, 2 and 10, and log1p. In: a float32 or float64 Val. Out: the same function in
+basic ops."""
 
 from __future__ import annotations
 
@@ -41,9 +42,13 @@ _BASES = {
     (None, dt.float32): _Base(0.693147182, 0.0),
     (2, dt.float32): _Base(1.0, 0.0, 1.44269502, 1.92596303e-08),
     (10, dt.float32): _Base(0.301025391, 4.60503907e-06, 0.434294492, -1.010305e-08),
-    (None, dt.float64): _Base(6.93147180369123816490e-01, 1.90821492927058770002e-10),  # fdlibm e_log.c
+    (None, dt.float64): _Base(
+        6.93147180369123816490e-01, 1.90821492927058770002e-10
+    ),  # fdlibm e_log.c
     (2, dt.float64): _Base(1.0, 0.0, 1.4426950408889634, 2.0355273740931033e-17),
-    (10, dt.float64): _Base(0.30102999560767785, 5.630334806675098e-11, 0.4342944819032518, 1.098319650216765e-17),
+    (10, dt.float64): _Base(
+        0.30102999560767785, 5.630334806675098e-11, 0.4342944819032518, 1.098319650216765e-17
+    ),
 }
 
 
@@ -60,7 +65,11 @@ def log(x: Val, base: int | None = None) -> Val:
 
 def log1p(x: Val) -> Val:
     """log(1 + x), with the same special cases; what is tiny passes through."""
-    return keep_tiny(x, 2.0**-25 if x.dtype is dt.float32 else 2.0**-54, _with_limits(x, -1.0, log_of_sum(x, x.dtype)))
+    return keep_tiny(
+        x,
+        2.0**-25 if x.dtype is dt.float32 else 2.0**-54,
+        _with_limits(x, -1.0, log_of_sum(x, x.dtype)),
+    )
 
 
 def _with_limits(x: Val, pole: float, y: Val) -> Val:
@@ -72,7 +81,8 @@ def _with_limits(x: Val, pole: float, y: Val) -> Val:
 def log_of_sum(x: Val, to: DType, twos: Val | None = None) -> Val:
     """log(1 + x) + twos * log(2) as accurate as `to` needs, -1 < x < inf.
 
-    1 + x = u + lost = 2**e * (m + lost * 2**-e), the first sum rounded; m - 1 + lost * 2**-e is x itself if e is 0.
+    1 + x = u + lost = 2**e * (m + lost * 2**-e), the first sum rounded; m - 1 + lost * 2**-e is x
+    itself if e is 0.
     """
     u, lost = two_sum(x, number(1.0, x.dtype))
     if x.dtype is dt.float32:
@@ -103,7 +113,8 @@ def _parts32(x: Val) -> tuple[Val, Val]:
 
 
 def _of_parts32(e: Val, f: Val, base: _Base) -> Val:
-    """log(2**e * (1 + f)) for f in [-1/3, 1/3]: N. Juffa's logf (stackoverflow.com/questions/39821367), one polynomial in f."""
+    """log(2**e * (1 + f)) for f in [-1/3, 1/3]: N. Juffa's logf
+    (stackoverflow.com/questions/39821367), one polynomial in f."""
     z = f * f
     p = fma(fma(f, -0.130310059, 0.140869141), z, fma(f, -0.121489234, 0.139809728))
     for c in (-0.166846126, 0.200120315, -0.249996230, 0.333331972, -0.500000000):
@@ -126,11 +137,14 @@ def normal64(x: Val) -> tuple[Val, Val]:
 
 
 def split64(x: Val, bias: Val | float) -> tuple[Val, Val]:
-    """x = 2**e * m for a positive normal float64, m in [sqrt(1/2), sqrt(2)): (e as a float, m). 0 and inf are not special."""
+    """x = 2**e * m for a positive normal float64, m in [sqrt(1/2), sqrt(2)): (e as a float, m). 0
+    and inf are not special."""
     i = bits(x) + (0x3FF0000000000000 - _SQRT_HALF)
     biased = cast(cast(i, dt.uint64) >> 52, dt.int64)
     # 2**52 | biased is a float64 whose value is 2**52 + biased: AVX2 has no conversion from int64.
-    return from_bits(biased | 0x4330000000000000) - bias, from_bits((i & 0xFFFFFFFFFFFFF) + _SQRT_HALF)
+    return from_bits(biased | 0x4330000000000000) - bias, from_bits(
+        (i & 0xFFFFFFFFFFFFF) + _SQRT_HALF
+    )
 
 
 def _of_parts64(e: Val, f: Val, base: _Base, to: DType) -> Val:
@@ -140,7 +154,9 @@ def _of_parts64(e: Val, f: Val, base: _Base, to: DType) -> Val:
     remainder = horner(z, _LG[to]) * z
     half_square = f * f * 0.5
     if base.scale_hi == 1.0:
-        return fma(e, base.log2_hi, f - (half_square - fma(s, half_square + remainder, e * base.log2_lo)))
+        return fma(
+            e, base.log2_hi, f - (half_square - fma(s, half_square + remainder, e * base.log2_lo))
+        )
     return _in_base(e, f, fma(s, half_square + remainder, -half_square), base)
 
 

@@ -1,4 +1,5 @@
-"""pow. In: base and exponent as float32 or float64 Vals. Out: base**exponent in basic ops, all special cases of C99."""
+"""pow. In: base and exponent as float32 or float64 Vals. Out: base**exponent in basic ops, all
+special cases of C99."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def general_pow(x: Val, y: Val) -> Val:
 
 
 def _special_base(x: Val, y: Val, magnitude: Val) -> Val:
-    """x**y for x zero, negative, infinite or NaN; `magnitude` is |x|**y where |x| is none of these."""
+    """x**y for x zero, negative, infinite or NaN; `magnitude` is |x|**y where |x| is none of
+    these."""
     a = absolute(x)
     zero = equal(a, 0.0)
     limit = choose(zero ^ (y < 0.0), 0.0, inf, x.dtype)
@@ -79,7 +81,8 @@ def _special_base(x: Val, y: Val, magnitude: Val) -> Val:
 
 
 def _pow32(a: Val, y: Val) -> Val:
-    """2**(y * log2(a)) in float64, which holds every intermediate value; log2(m) = s*p(s*s), s = (m-1)/(m+1), error 2**-37."""
+    """2**(y * log2(a)) in float64, which holds every intermediate value; log2(m) = s*p(s*s), s =
+    (m-1)/(m+1), error 2**-37."""
     e, m = split64(cast(a, dt.float64), BIAS64)
     s = (m - 1.0) / (m + 1.0)
     log2 = fma(s, horner(s * s, _LOG2_32), e)
@@ -107,7 +110,8 @@ def _finite(y: Val, limit: float) -> Val:
 
 
 def _log2_sum(a: Val) -> tuple[Val, Val]:
-    """log2(a) to 2**-65 as a sum of two floats: e + s*(C0 + C1*z + z*z*tail(z)), s = (m-1)/(m+1), z = s*s."""
+    """log2(a) to 2**-65 as a sum of two floats: e + s*(C0 + C1*z + z*z*tail(z)), s = (m-1)/(m+1), z
+    = s*s."""
     e, m = split64(*normal64(a))
     s, s_lo = _quotient(m)
     z, z_lo = two_product(s, s)
@@ -115,7 +119,9 @@ def _log2_sum(a: Val) -> tuple[Val, Val]:
     linear, linear_lo = two_product(z, _C1)
     linear_lo = fma(z, _C1_LO, fma(z_lo, _C1, linear_lo))
     factor, factor_lo = fast_two_sum(Val(const(_C0, a.dtype)), linear)
-    factor, factor_lo = fast_two_sum(factor, factor_lo + (fma(z * z, horner(z, _TAIL), linear_lo) + _C0_LO))
+    factor, factor_lo = fast_two_sum(
+        factor, factor_lo + (fma(z * z, horner(z, _TAIL), linear_lo) + _C0_LO)
+    )
     log, log_lo = two_product(s, factor)
     total, rest = fast_two_sum(e, log)
     return total, rest + fma(s, factor_lo, fma(s_lo, factor, log_lo))
@@ -132,7 +138,13 @@ def _quotient(m: Val) -> tuple[Val, Val]:
 
 
 # Minimax fits. log2(m)/s over z, error 2**-37; 2**r, error 2**-28.
-_LOG2_32 = (0.34074045193550945, 0.411672109644596, 0.5770835961834353, 0.961796673275675, 2.885390081790147)
+_LOG2_32 = (
+    0.34074045193550945,
+    0.411672109644596,
+    0.5770835961834353,
+    0.961796673275675,
+    2.885390081790147,
+)
 _EXP2_32 = (
     0.00015353335234659444, 0.0013398900040344766, 0.009618437629614464, 0.055503324101520896, 0.24022647910071185,
     0.6931472028806506, 1.0,

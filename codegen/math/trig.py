@@ -1,7 +1,9 @@
-"""sin, cos and tan of any finite argument. In: a float32 or float64 Val. Out: sin(x + turns*pi/2) and tan(x) in basic ops.
+"""sin, cos and tan of any finite argument. In: a float32 or float64 Val. Out: sin(x + turns*pi/2)
+and tan(x) in basic ops.
 
 |x| = n*pi/2 + r with |r| <= pi/4; n mod 4 chooses sin or cos of r, and its sign. Up to a limit n*pi/2 is subtracted
-in three parts (Cody and Waite), beyond it the needed bits of 2/pi are multiplied (Payne and Hanek, 1983), rarely.
+in three parts (Cody and Waite), beyond it the needed bits of 2/pi are multiplied (Payne and Hanek,
+1983), rarely.
 """
 
 from __future__ import annotations
@@ -79,7 +81,9 @@ TWO_OVER_PI = int(
 def sin(x: Val, turns: int) -> Val:
     a = absolute(x)
     r, n = _HUGE[x.dtype](a)
-    usual, unusual = (_from_quadrant(*reduced, turns) for reduced in (_moderate(a), (cast(r, x.dtype), n)))
+    usual, unusual = (
+        _from_quadrant(*reduced, turns) for reduced in (_moderate(a), (cast(r, x.dtype), n))
+    )
     value = rarely(a > _LIMIT[x.dtype], unusual, usual)
     return with_sign(value, sign_bit(x)) if turns % 2 == 0 else value
 
@@ -114,13 +118,17 @@ def _from_quadrant(r: Val, n: Val, turns: int) -> Val:
     sine = fma(horner(z, _SIN[r.dtype]) * z, r, r)
     cosine = horner(z, _COS[r.dtype])
     quadrant = n + turns
-    return with_sign(where(equal(quadrant & 1, 0), sine, cosine), (quadrant & 2) << (r.dtype.bits - 2))
+    return with_sign(
+        where(equal(quadrant & 1, 0), sine, cosine), (quadrant & 2) << (r.dtype.bits - 2)
+    )
 
 
 def _window(offset: Val, count: int, padding: int, steps: tuple[int, ...]) -> list[Val]:
-    """`count` words of 64 bits of (padding zeros, then the bits of 2/pi), from the bit `offset` on; uint64.
+    """`count` words of 64 bits of (padding zeros, then the bits of 2/pi), from the bit `offset` on;
+    uint64.
 
-    Word offset // 64 is chosen by WHEREs on the bits of the word number (`steps`), then the words are shifted.
+    Word offset // 64 is chosen by WHEREs on the bits of the word number (`steps`), then the words
+    are shifted.
     """
     total = count + 1 + sum(steps)
     words = [_constant_word(i, padding) for i in range(total)]
@@ -140,7 +148,8 @@ def _constant_word(i: int, padding: int) -> Val:
 def _huge32(a: Val) -> tuple[Val, Val]:
     """_moderate for 2**16 <= a, with r in float64.
 
-    In integers: a = m * 2**e, and m * 2**e * 2/pi mod 4 has 2 bits before the point and 62 after it.
+    In integers: a = m * 2**e, and m * 2**e * 2/pi mod 4 has 2 bits before the point and 62 after
+    it.
     """
     exponent = cast(bits(a) >> 23, dt.int64)
     m = cast((bits(a) & 0x7FFFFF) | 0x800000, dt.uint64)
@@ -152,7 +161,8 @@ def _huge32(a: Val) -> tuple[Val, Val]:
 
 
 def _huge64(a: Val) -> tuple[Val, Val]:
-    """_moderate for 2**30 <= a, as four products of floats with their errors; next to a multiple of pi/2, 61 bits cancel."""
+    """_moderate for 2**30 <= a, as four products of floats with their errors; next to a multiple of
+    pi/2, 61 bits cancel."""
     exponent = bits(a) >> 52
     m = cast((bits(a) & 0xFFFFFFFFFFFFF) | (1 << 52), dt.float64)
     high, mid, low = _window(exponent - (1023 + 30), 3, 24, (8, 4, 2, 1))
@@ -165,7 +175,9 @@ def _huge64(a: Val) -> tuple[Val, Val]:
     small, small_error = two_sum(l1, h2)
     part, part_error = two_sum(small, error)
     fraction, fraction_error = two_sum(whole - n, part)
-    turn, turn_lo = fast_two_sum(fraction, fraction_error + (part_error + (small_error + (l2 + h3))))
+    turn, turn_lo = fast_two_sum(
+        fraction, fraction_error + (part_error + (small_error + (l2 + h3)))
+    )
     product, product_lo = two_product(turn, PI_2)
     r = product + fma(turn, PI_2_LO, fma(turn_lo, PI_2, product_lo))
     return r + (a - a), bits(shifted) & 3

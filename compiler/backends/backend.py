@@ -1,4 +1,5 @@
-"""The Backend protocol: one kind of device. In: Settings. Out: a Backend: a fusion policy, a lowering, code, executables."""
+"""The Backend protocol: one kind of device. In: Settings. Out: a Backend: a fusion policy, a
+lowering, code, executables."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ from ...wording import plural
 class Launch:
     """How one phase of a kernel runs on a GPU.
 
-    Attributes: `blocks` of `threads`; `shared`, bytes of shared memory of a block; `registers` of a thread and bytes `spilled`
-    from them, None where no compiler has told.
+    Attributes: `blocks` of `threads`; `shared`, bytes of shared memory of a block; `registers` of a
+    thread and bytes `spilled` from them, None where no compiler has told.
     """
 
     blocks: int
@@ -32,7 +33,11 @@ class Launch:
     spilled: int | None = None
 
     def __str__(self) -> str:
-        told = "" if self.registers is None else f", {self.registers} registers, {self.spilled} B spilled"
+        told = (
+            ""
+            if self.registers is None
+            else f", {self.registers} registers, {self.spilled} B spilled"
+        )
         return f"{plural(self.blocks, 'block')} of {self.threads} threads, {self.shared} B shared{told}"
 
 
@@ -40,7 +45,8 @@ class KernelBuilder(Protocol):
     """The code of a program's kernels; complete at the end of the context."""
 
     def begin(self, loops: Loops, same: Loops | None) -> None:
-        """Takes the loops of one kernel; their code is that of the loops `same`, which it took before, if there are any."""
+        """Takes the loops of one kernel; their code is that of the loops `same`, which it took
+        before, if there are any."""
 
     def key_of(self, loops: Loops) -> str:
         """What names their code."""
@@ -82,13 +88,16 @@ class Backend(Protocol):
         """A kernel's loops and every text on the way to machine code, by file ending."""
 
     def missing(self) -> dict[str, str]:
-        """The texts that `texts` cannot give on this machine, by file ending: what would make them."""
+        """The texts that `texts` cannot give on this machine, by file ending: what would make
+        them."""
 
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
-        """How a kernel call runs on a GPU, phase by phase; nothing for a CPU. `key` names its code."""
+        """How a kernel call runs on a GPU, phase by phase; nothing for a CPU. `key` names its
+        code."""
 
     def packed(self, program: Program, keys: Sequence[str], place_of: PlaceOf) -> bytes | None:
-        """The program for the disk, which Kind.load takes; `place_of` names the user's lines. None: it is built each time."""
+        """The program for the disk, which Kind.load takes; `place_of` names the user's lines. None:
+        it is built each time."""
 
 
 def verified(loops: Loops) -> Loops:

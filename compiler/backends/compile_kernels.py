@@ -1,7 +1,8 @@
-"""Machine code, one unit a unique kernel. In: Loops, a Target. Out: their Code, compiled only if nobody has.
+"""Machine code, one unit a unique kernel. In: Loops, a Target. Out: their Code, compiled only if
+nobody has.
 
-Text is made by Python, code by LLVM, which lets other threads run Python meanwhile: where several kernels are missing, a
-thread compiles one while the next is lowered and emitted.
+Text is made by Python, code by LLVM, which lets other threads run Python meanwhile: where several
+kernels are missing, a thread compiles one while the next is lowered and emitted.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from ...ir.loops.text import key as loops_key
 from ...runtime import cache, flat, native
 from ...runtime.code import Code, known, phase_names, symbol
 
-SWITCH_SECONDS = 2e-4  # how soon the thread goes on after each call of LLVM: there are a dozen a kernel
+SWITCH_SECONDS = (
+    2e-4  # how soon the thread goes on after each call of LLVM: there are a dozen a kernel
+)
 
 
 def kernel_key(loops: Loops, target: Target) -> str:
-    """What the machine code of a kernel depends on: its loops (not its name), the target, the compiler."""
+    """What the machine code of a kernel depends on: its loops (not its name), the target, the
+    compiler."""
     return loops_key(loops, repr(target), repr(flat.MAGIC), cache.source_fingerprint())
 
 
@@ -37,10 +41,12 @@ def kernel(key: str, loops: Loops, target: Target) -> Code:
 
 
 class Compiler:
-    """Kernels in the making: `want` begins with one, at the end of the context `codes` has all by their keys."""
+    """Kernels in the making: `want` begins with one, at the end of the context `codes` has all by
+    their keys."""
 
     def __init__(self, target: Target, beside: bool = True) -> None:
-        """With `beside`, a thread compiles while the caller goes on; else all is compiled at the end."""
+        """With `beside`, a thread compiles while the caller goes on; else all is compiled at the
+        end."""
         self.target, self._beside = target, beside
         self.codes: dict[str, Code] = {}
         self._wanted: set[str] = set()
@@ -52,7 +58,8 @@ class Compiler:
         self._interval = sys.getswitchinterval()
 
     def want(self, key: str, loops: Loops) -> None:
-        """Looks for a kernel and, if nobody has it, makes its text and passes it on to the thread."""
+        """Looks for a kernel and, if nobody has it, makes its text and passes it on to the
+        thread."""
         if key in self._wanted:
             return
         self._wanted.add(key)

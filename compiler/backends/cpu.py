@@ -23,7 +23,9 @@ from .backend import Launch, verified
 from .compile_kernels import Compiler, kernel_key
 from .tune import fastest
 
-IN_ORDER = Policy(chains="none", contractions=False, column_sums=False)  # sums are loops over their terms
+IN_ORDER = Policy(
+    chains="none", contractions=False, column_sums=False
+)  # sums are loops over their terms
 
 
 class KernelBuilder(Compiler):
@@ -69,8 +71,13 @@ class CpuBackend:
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops, LLVM IR before and after optimisation, and assembly, by file ending."""
-        loops = numbered(replace(k.lowered.loops, name=k.name), lambda s: stays_loop(s, self.target))
-        kept = {"loops": listing(loops, k.line), "ll": emit(self.lowering.expanded(loops), self.target)}
+        loops = numbered(
+            replace(k.lowered.loops, name=k.name), lambda s: stays_loop(s, self.target)
+        )
+        kept = {
+            "loops": listing(loops, k.line),
+            "ll": emit(self.lowering.expanded(loops), self.target),
+        }
         compile_text(kept["ll"], self.target, kept, loops.tiny)
         return kept
 

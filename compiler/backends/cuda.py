@@ -28,7 +28,8 @@ LAST_CACHE = 40 << 20  # bytes: the level-2 cache of an A100; an H100 has 50 MB
 
 
 def symbol_of(loops: Loops, settings: CudaSettings) -> str:
-    """The name of a kernel in its text: a hash of its loops (not their name), of the target and of the code generator."""
+    """The name of a kernel in its text: a hash of its loops (not their name), of the target and of
+    the code generator."""
     return f"weft_{loops_key(loops, repr(settings.target), cache.source_fingerprint())[:32]}"
 
 
@@ -57,7 +58,9 @@ class KernelBuilder:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            devices.gpu(self._settings.number).kernels.want({s: partial(self._text, s) for s in self._loops})
+            devices.gpu(self._settings.number).kernels.want(
+                {s: partial(self._text, s) for s in self._loops}
+            )
 
     def _text(self, symbol: str) -> str:
         return emit(replace(self._loops[symbol], name=symbol), self._settings.target)
@@ -84,10 +87,15 @@ class CudaBackend:
         return CudaExecutable(_image(program, keys), devices.gpu(self.settings.number))
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
-        """A kernel's loops, CUDA C and, where there are tools, PTX and the GPU's assembly, by file ending."""
+        """A kernel's loops, CUDA C and, where there are tools, PTX and the GPU's assembly, by file
+        ending."""
         loops = numbered(replace(k.lowered.loops, name=k.name), stays_loop)
         text = emit(self.lowering.expanded(loops), self.settings.target)
-        return {"loops": listing(loops, k.line), "cu": text, **compiled_texts(text, self.settings.target.arch)}
+        return {
+            "loops": listing(loops, k.line),
+            "cu": text,
+            **compiled_texts(text, self.settings.target.arch),
+        }
 
     def missing(self) -> dict[str, str]:
         """PTX and the GPU's assembly, where there are no tools."""
@@ -97,7 +105,12 @@ class CudaBackend:
         """As the device is asked for it, with what the assembler reported."""
         kernels = devices.gpu(self.settings.number).kernels
         return tuple(
-            _launch(chunk_count(call, phase), call.loops.threads[i], shared_bytes(call.loops, i), kernels.usage(key, i))
+            _launch(
+                chunk_count(call, phase),
+                call.loops.threads[i],
+                shared_bytes(call.loops, i),
+                kernels.usage(key, i),
+            )
             for i, phase in enumerate(call.loops.phases)
         )
 
@@ -109,7 +122,13 @@ class CudaBackend:
 def _launch(blocks: int, threads: int, shared: int, usage: Usage | None) -> Launch:
     if usage is None:
         return Launch(blocks, threads, shared)
-    return Launch(blocks, threads, shared + usage.shared, usage.registers, usage.spill_stores + usage.spill_loads)
+    return Launch(
+        blocks,
+        threads,
+        shared + usage.shared,
+        usage.registers,
+        usage.spill_stores + usage.spill_loads,
+    )
 
 
 def _image(program: Program, keys: Sequence[str]) -> CudaImage:

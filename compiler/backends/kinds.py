@@ -1,7 +1,9 @@
-"""Every kind of device that there is code for. In: the name of a device. Out: its memory, settings, programs; a Backend for it.
+"""Every kind of device that there is code for. In: the name of a device. Out: its memory, settings,
+programs; a Backend for it.
 
-A kind of device is an entry of KINDS, and what its Kind, Device and Backend say is all that differs between devices. The files of
-a kind are imported by its methods: a program that is on disk needs no compiler, and who names no GPU loads nothing for one.
+A kind of device is an entry of KINDS, and what its Kind, Device and Backend say is all that differs
+between devices. The files of a kind are imported by its methods: a program that is on disk needs no
+compiler, and who names no GPU loads nothing for one.
 """
 
 from __future__ import annotations
@@ -23,17 +25,20 @@ if TYPE_CHECKING:
 
 
 class Kind(DeviceKind, Protocol):
-    """What there is for devices of one name. Its settings are frozen, and what they print is part of the key of a program."""
+    """What there is for devices of one name. Its settings are frozen, and what they print is part
+    of the key of a program."""
 
     def settings(self, number: int, nans: str) -> Any:
-        """All that code for a device depends on, the graph apart, from the options; `nans` says what kernels check the values
-        for that they compute: "", "nan" or "inf". Raises DeviceError."""
+        """All that code for a device depends on, the graph apart, from the options; `nans` says
+        what kernels check the values for that they compute: "", "nan" or "inf". Raises
+        DeviceError."""
 
     def require(self, settings: Any) -> None:
         """Raises DeviceError where code by these settings can be made but not run."""
 
     def load(self, number: int, data: bytes, site_at: SiteAt) -> Runnable | None:
-        """The executable that `Backend.packed` described, if its kernels are there; `site_at` gives the user's lines."""
+        """The executable that `Backend.packed` described, if its kernels are there; `site_at` gives
+        the user's lines."""
 
     def backend(self, settings: Any) -> Backend:
         """What makes programs."""
@@ -71,7 +76,9 @@ class CpuKind:
 
         if not settings.target.runs_on(processor.host()):
             lacking = f"this processor has no {options.current().target}"
-            raise DeviceError(f"{lacking}: WEFT_TARGET=host makes code for it; wf.explain and wf.dump show that for any")
+            raise DeviceError(
+                f"{lacking}: WEFT_TARGET=host makes code for it; wf.explain and wf.dump show that for any"
+            )
 
     def load(self, number: int, data: bytes, site_at: SiteAt) -> Runnable | None:
         """An image, and machine code from the cache."""
@@ -112,9 +119,13 @@ class CudaKind:
 
         o = options.current()
         if o.strict:
-            raise DeviceError(f"cuda:{number}: strict mode (WEFT_STRICT) is there for the CPU alone")
+            raise DeviceError(
+                f"cuda:{number}: strict mode (WEFT_STRICT) is there for the CPU alone"
+            )
         gpu = driver(number)
-        return CudaSettings(CudaTarget(gpu.arch, gpu.multiprocessors, gpu.shared_limit, o.matmul), number, nans)
+        return CudaSettings(
+            CudaTarget(gpu.arch, gpu.multiprocessors, gpu.shared_limit, o.matmul), number, nans
+        )
 
     def require(self, settings: CudaSettings) -> None:
         """Nothing: the code is for the GPU that the driver found."""
@@ -141,7 +152,8 @@ def kind(device: str) -> Kind:
 
 
 def current_settings(device: str = devices.CPU, nans: str = "") -> Any:
-    """The settings of its code, by the options in force. Raises DeviceError for a device that is not there."""
+    """The settings of its code, by the options in force. Raises DeviceError for a device that is
+    not there."""
     name = devices.get(device)
     return kind(name).settings(number_of(name), nans)
 

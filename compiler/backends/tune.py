@@ -1,7 +1,8 @@
-"""Candidate schedules of a kernel, each timed once. In: Lowered kernels that give the same bits. Out: the fastest of them.
+"""Candidate schedules of a kernel, each timed once. In: Lowered kernels that give the same bits.
+Out: the fastest of them.
 
-The winner is kept in the cache, under the text of all candidates. They run on zeros, on the calling thread alone: the
-schedule must not depend on how many threads there are.
+The winner is kept in the cache, under the text of all candidates. They run on zeros, on the calling
+thread alone: the schedule must not depend on how many threads there are.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ _winners: dict[str, int] = {}
 
 
 def fastest(candidates: Sequence[Lowered], target: Target) -> Lowered:
-    """The candidate that takes the least time, measured now or earlier; the first where they cannot be run."""
+    """The candidate that takes the least time, measured now or earlier; the first where they cannot
+    be run."""
     first = candidates[0]
-    if len(candidates) == 1 or sum(n * b.dtype.itemsize for b, (_, n) in _reaches(first).items()) > MOST_BYTES:
+    if (
+        len(candidates) == 1
+        or sum(n * b.dtype.itemsize for b, (_, n) in _reaches(first).items()) > MOST_BYTES
+    ):
         return first
     key = _key(candidates, target)
     if key not in _winners:
@@ -44,12 +49,16 @@ def fastest(candidates: Sequence[Lowered], target: Target) -> Lowered:
             cache.default().put(key, stored, "tuning")
         _winners[key] = stored[0]
     won = candidates[_winners[key]]
-    return replace(won, schedule=f"{won.schedule}; the fastest of {len(candidates)} that were timed")
+    return replace(
+        won, schedule=f"{won.schedule}; the fastest of {len(candidates)} that were timed"
+    )
 
 
 def _key(candidates: Sequence[Lowered], target: Target) -> str:
     texts = [show(replace(c.loops, name="kernel")) + repr(c.params) for c in candidates]
-    return hashlib.sha256("\n".join(["tune", *texts, repr(target), cache.source_fingerprint()]).encode()).hexdigest()
+    return hashlib.sha256(
+        "\n".join(["tune", *texts, repr(target), cache.source_fingerprint()]).encode()
+    ).hexdigest()
 
 
 def _measure(candidates: Sequence[Lowered], target: Target) -> int:
@@ -58,7 +67,10 @@ def _measure(candidates: Sequence[Lowered], target: Target) -> int:
     try:
         for run in runs:
             run.once()
-        best = [min(times) for times in zip(*([run.timed() for run in runs] for _ in range(ROUNDS)), strict=True)]
+        best = [
+            min(times)
+            for times in zip(*([run.timed() for run in runs] for _ in range(ROUNDS)), strict=True)
+        ]
     finally:
         for run in runs:
             run.close()
@@ -73,14 +85,19 @@ class _Run:
         values = dict(zip(loops.params, lowered.params, strict=True))
         self._code = kernel(kernel_key(loops, target), loops, target)
         self._phases = [
-            (ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address), _count(phase.extent, values))
+            (
+                ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address),
+                _count(phase.extent, values),
+            )
             for phase, address in zip(loops.phases, self._code.addresses, strict=True)
         ]
         self._blocks: list[Block] = []
         reaches = _reaches(lowered)
         places = [self._memory(b, *reaches.get(b, (0, 1))) for b in loops.buffers]
         status = self._zeros(16)
-        self._context = (ctypes.c_int64 * (len(places) + len(lowered.params) + 1))(*places, *lowered.params, status)
+        self._context = (ctypes.c_int64 * (len(places) + len(lowered.params) + 1))(
+            *places, *lowered.params, status
+        )
 
     def _zeros(self, size: int) -> int:
         self._blocks.append(memory.take(size))

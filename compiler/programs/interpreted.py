@@ -1,4 +1,5 @@
-"""The debug option WEFT_INTERPRET=1. In: what compiler/compile.py takes. Out: an object that runs it with ir/ops/interp.py."""
+"""The debug option WEFT_INTERPRET=1. In: what compiler/compile.py takes. Out: an object that runs
+it with ir/ops/interp.py."""
 
 from __future__ import annotations
 
@@ -44,9 +45,20 @@ class Interpreted:
     """
 
     def __init__(
-        self, outputs: list[Node], leaves: list[Node], values: list[ValueLayout], donations: dict[int, int], device: str = CPU
+        self,
+        outputs: list[Node],
+        leaves: list[Node],
+        values: list[ValueLayout],
+        donations: dict[int, int],
+        device: str = CPU,
     ) -> None:
-        self.outputs, self.leaves, self.values, self.donations, self.device = outputs, leaves, values, donations, device
+        self.outputs, self.leaves, self.values, self.donations, self.device = (
+            outputs,
+            leaves,
+            values,
+            donations,
+            device,
+        )
         self.evaluators = strictly() if options.current().strict else interp.EVALUATORS
 
     def prepared(self) -> Prepared:
@@ -56,7 +68,10 @@ class Interpreted:
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs. Raises CheckFailed."""
-        arrays = {leaf: self._array(a, v) for leaf, a, v in zip(self.leaves, inputs, self.values, strict=True)}
+        arrays = {
+            leaf: self._array(a, v)
+            for leaf, a, v in zip(self.leaves, inputs, self.values, strict=True)
+        }
         try:
             results = interp.run(self.outputs, arrays, self.evaluators)
         except builtins.IndexError:
@@ -76,7 +91,9 @@ class Interpreted:
         for n in toposort(self.outputs):
             if n.op not in INDEXED:
                 continue
-            for (indices, axis, extent), index in zip(indices_of(n), interp.run(n.src[1:], arrays, self.evaluators), strict=True):
+            for (indices, axis, extent), index in zip(
+                indices_of(n), interp.run(n.src[1:], arrays, self.evaluators), strict=True
+            ):
                 wrong = np.flatnonzero((index < 0) | (index >= extent))
                 if wrong.size:
                     site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))

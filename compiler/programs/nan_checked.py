@@ -1,11 +1,13 @@
-"""A program that checks what it computes. In: a Program, what counts. Out: runs that raise where an operation went wrong.
+"""A program that checks what it computes. In: a Program, what counts. Out: runs that raise where an
+operation went wrong.
 
-Its kernels are those of the Program, with Checks (codegen/kernels/finite_checks.py). It writes nothing in place, so that
-after a failure all is as before. Where a Check fails but no operation is to blame (infinities were given, and a sum took
-them), the Program itself runs.
-It does, too, where the interpreter is its executable (WEFT_INTERPRET=1), which looks at nothing: then code only checks.
+Its kernels are those of the Program, with Checks (codegen/kernels/finite_checks.py). It writes
+nothing in place, so that after a failure all is as before. Where a Check fails but no operation is
+to blame (infinities were given, and a sum took them), the Program itself runs. It does, too, where
+the interpreter is its executable (WEFT_INTERPRET=1), which looks at nothing: then code only checks.
 
-With Checks a step of LeNet takes 1.4 times as long (0.92 instead of 0.65 ms on a Zen 5), and its first run one second longer.
+With Checks a step of LeNet takes 1.4 times as long (0.92 instead of 0.65 ms on a Zen 5), and its
+first run one second longer.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from .nan_culprit import Located, NotLocated, Search
 
 
 class Watched:
-    """Runs in place of a Program's executable. `nans`: "inf", or "nan" where infinities are no fault."""
+    """Runs in place of a Program's executable. `nans`: "inf", or "nan" where infinities are no
+    fault."""
 
     def __init__(self, executable: Any, structure: Structure, nans: str) -> None:
         self._plain, self._structure, self._nans = executable, structure, nans
@@ -34,10 +37,13 @@ class Watched:
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self._structure.unfolded(), current_backend(self._structure.device), self._nans == "inf")
+        return Search(
+            self._structure.unfolded(), current_backend(self._structure.device), self._nans == "inf"
+        )
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Runs on the addresses of inputs and outputs, which do not overlap. Raises WrongValue, CheckFailed."""
+        """Runs on the addresses of inputs and outputs, which do not overlap. Raises WrongValue,
+        CheckFailed."""
         kernel = self._failing(inputs, outputs)
         if kernel is not None:
             self._blame(self._search.find, kernel, inputs)
@@ -57,7 +63,8 @@ class Watched:
         return None
 
     def _blame(self, look: Callable[..., Located | NotLocated | None], *where: Any) -> None:
-        """Raises what is found. A program of the search that ran to its end when a signal came is not the one asked for."""
+        """Raises what is found. A program of the search that ran to its end when a signal came is
+        not the one asked for."""
         try:
             culprit = look(*where)
         except Interrupted as interrupted:

@@ -1,8 +1,9 @@
 """Search for the operation that made the first NaN. In: the Graph of a program, its inputs, a
 kernel that met a NaN. Out: an error that names the op.
 
-The graph of the program is computed anew up to each operation in question, by programs that find where it went wrong, if it did.
-They see what the kernels saw: elementwise arithmetic is the same in any kernel.
+The graph of the program is computed anew up to each operation in question, by programs that find
+where it went wrong, if it did. They see what the kernels saw: elementwise arithmetic is the same in
+any kernel.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ import numpy as np
 
 from ... import errors
 from ...codegen.kernels.lower_program import LoweredKernel
-from ...ir.analysis.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
+from ...ir.analysis.suspects import (
+    adds_products,
+    any_bad,
+    needed_of,
+    place_wrong,
+    suspects,
+    which_wrong,
+)
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, cast, leaf, node, reshape, toposort
 from ...ir.graph.index import row_major_strides
@@ -33,7 +41,8 @@ Graph = tuple[list[Node], list[Node], list[ValueLayout], dict[int, int]]  # what
 
 @dataclass(frozen=True)
 class Located:
-    """An element that is not finite though its operands are; its index only where the result is one of the user's Graph."""
+    """An element that is not finite though its operands are; its index only where the result is one
+    of the user's Graph."""
 
     node: Node
     index: tuple[int, ...] | None
@@ -44,7 +53,8 @@ class Located:
 
 @dataclass(frozen=True)
 class NotLocated:
-    """The kernel that met an element which is not finite, the lines it may be of, and why there is no more to say."""
+    """The kernel that met an element which is not finite, the lines it may be of, and why there is
+    no more to say."""
 
     kernel: str
     sites: tuple[Site, ...]
@@ -52,7 +62,9 @@ class NotLocated:
 
 
 NO_MEMORY = "memory does not suffice to find the line that made it"
-INSIDE_KERNEL = "computed apart, each result is finite, but not what the kernel makes on its way to them"
+INSIDE_KERNEL = (
+    "computed apart, each result is finite, but not what the kernel makes on its way to them"
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,8 @@ class Search:
         self._results = {(n.site, n.shape) for n in toposort(graph[0])}
 
     def find(self, kernel: int, inputs: Sequence[int]) -> Located | NotLocated | None:
-        """The first operation of the kernel that went wrong, or else of any other; None where all infinities were given."""
+        """The first operation of the kernel that went wrong, or else of any other; None where all
+        infinities were given."""
         kernels = [k for k in self._compiled.lowered.kernels if k.kernel is not None]
         for k in (kernels[kernel], *kernels):
             try:
@@ -86,14 +99,23 @@ class Search:
                 return culprit
         return None
 
-    def made_apart(self, kernel: int, inputs: Sequence[int], outputs: Sequence[int]) -> NotLocated | None:
-        """The kernel, where all that was given is finite, outputs are not, and no operation is to blame: its own steps are."""
-        if any(n.op is Op.BITCAST or (n.op is Op.CONST and any_bad(n, (), self.infinities)) for n in toposort(self._outputs)):
+    def made_apart(
+        self, kernel: int, inputs: Sequence[int], outputs: Sequence[int]
+    ) -> NotLocated | None:
+        """The kernel, where all that was given is finite, outputs are not, and no operation is to
+        blame: its own steps are."""
+        if any(
+            n.op is Op.BITCAST or (n.op is Op.CONST and any_bad(n, (), self.infinities))
+            for n in toposort(self._outputs)
+        ):
             return None  # infinities may come of these
         bad_given, bad_made = self._ends
         if any(self._run(bad_given, inputs)) or not any(self._run(bad_made, outputs)):
             return None
-        return self._not_located([k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel], INSIDE_KERNEL)
+        return self._not_located(
+            [k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel],
+            INSIDE_KERNEL,
+        )
 
     @cached_property
     def _ends(self) -> tuple[Question, Question]:
@@ -108,7 +130,9 @@ class Search:
         return self._program([n for n in bad if n is not None], leaves, values)
 
     def _not_located(self, k: LoweredKernel, why: str) -> NotLocated:
-        return NotLocated(k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)), why)
+        return NotLocated(
+            k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)), why
+        )
 
     def _suspects(self, k: LoweredKernel) -> list[Node]:
         assert k.kernel is not None
@@ -118,7 +142,10 @@ class Search:
         if k.name not in self._questions:
             suspected = self._suspects(k)
             with provenance(NOWHERE):
-                self._questions[k.name] = suspected, self._program(which_wrong(suspected, self._needed, self.infinities))
+                self._questions[k.name] = (
+                    suspected,
+                    self._program(which_wrong(suspected, self._needed, self.infinities)),
+                )
         nodes, program = self._questions[k.name]
         left = max(self._run(program, inputs), default=0)
         return self._located(nodes[len(nodes) - int(left)], k.name, inputs) if left else None
@@ -136,28 +163,42 @@ class Search:
     def _located(self, n: Node, kernel: str, inputs: Sequence[int]) -> Located | NotLocated:
         operands = [] if n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER) else list(n.src)
         with provenance(NOWHERE):
-            (left,) = self._run(self._program([place_wrong(n, self._needed.get(n), self.infinities)]), inputs)
+            (left,) = self._run(
+                self._program([place_wrong(n, self._needed.get(n), self.infinities)]), inputs
+            )
             if not left:
                 return NotLocated(kernel, (n.site,) if n.site else (), INSIDE_KERNEL)
             place = n.size - int(left)
             elements = [element(x, place) for x in [n, *operands]]
         value, *others = self._run(self._program(elements), inputs)
         index = tuple(int(i) for i in np.unravel_index(place, n.shape))
-        return Located(n, index if (n.site, n.shape) in self._results else None, value, tuple(others), kernel)
+        return Located(
+            n, index if (n.site, n.shape) in self._results else None, value, tuple(others), kernel
+        )
 
     def _program(
-        self, outputs: Sequence[Node], leaves: list[Node] | None = None, values: list[ValueLayout] | None = None
+        self,
+        outputs: Sequence[Node],
+        leaves: list[Node] | None = None,
+        values: list[ValueLayout] | None = None,
     ) -> Question:
         """Of the graph's leaves, or of others."""
-        distinct, given = list(dict.fromkeys(outputs)), (leaves or self._leaves, values or self._values)
-        executable = compile.build(distinct, *given, {}, self._backend).executable if distinct else None
+        distinct, given = (
+            list(dict.fromkeys(outputs)),
+            (leaves or self._leaves, values or self._values),
+        )
+        executable = (
+            compile.build(distinct, *given, {}, self._backend).executable if distinct else None
+        )
         return Question(executable, distinct, [distinct.index(n) for n in outputs])
 
     def _run(self, program: Question, inputs: Sequence[int]) -> list[float]:
         """The value of each output, which are 0-d."""
         if not program.outputs:
             return []
-        results = [storage.allocate(n.dtype, n.shape, self._backend.device) for n in program.outputs]
+        results = [
+            storage.allocate(n.dtype, n.shape, self._backend.device) for n in program.outputs
+        ]
         program.executable.run(inputs, [s.address for s in results])
         return [results[k].peek().item() for k in program.places]
 
@@ -171,7 +212,18 @@ def element(n: Node, place: int) -> Node:
 # ---------------------------------------------------------------- what the user reads
 
 SUMS = {"add": "sum", "mul": "prod"}
-FIELDS = ("op", "file", "line", "gradient", "shape", "dtype", "index", "value", "operands", "kernel")
+FIELDS = (
+    "op",
+    "file",
+    "line",
+    "gradient",
+    "shape",
+    "dtype",
+    "index",
+    "value",
+    "operands",
+    "kernel",
+)
 
 
 def error_of(culprit: Located | NotLocated, lines: Lines) -> errors.FloatingPointError:
@@ -179,12 +231,18 @@ def error_of(culprit: Located | NotLocated, lines: Lines) -> errors.FloatingPoin
     if isinstance(culprit, NotLocated):
         where = "".join(f"\n    {_shown(lines.get(site, site))}" for site in culprit.sites)
         text = f"kernel {culprit.kernel} met a value that is not finite; {culprit.why}:{where}"
-        return errors.FloatingPointError(text, **(dict.fromkeys(FIELDS) | {"kernel": culprit.kernel}))
+        return errors.FloatingPointError(
+            text, **(dict.fromkeys(FIELDS) | {"kernel": culprit.kernel})
+        )
     n = culprit.node
     site = lines.get(n.site, n.site)
     file, line = site[:2] if site else (None, None)
     of = f"({', '.join(f'{v:.9g}' for v in culprit.operands)})" if culprit.operands else ""
-    at = f", at index {culprit.index} of a {n.dtype.name}{list(n.shape)}" if culprit.index is not None else ""
+    at = (
+        f", at index {culprit.index} of a {n.dtype.name}{list(n.shape)}"
+        if culprit.index is not None
+        else ""
+    )
     text = f"{named(n)}{of} gives {culprit.value:g}{at}\n    {_shown(site)}\n    in kernel {culprit.kernel}"
     of_node = named(n), file, line, is_gradient(site), n.shape, n.dtype
     values = *of_node, culprit.index, culprit.value, culprit.operands, culprit.kernel
@@ -196,7 +254,9 @@ def _shown(site: Site | None) -> str:
     if site is None:
         return "in a line that is not known"
     code = linecache.getline(*site[:2]).strip()
-    return f"in {'the gradient of ' if is_gradient(site) else ''}{located(site)}" + (f":  {code}" if code else "")
+    return f"in {'the gradient of ' if is_gradient(site) else ''}{located(site)}" + (
+        f":  {code}" if code else ""
+    )
 
 
 def named(n: Node) -> str:

@@ -1,6 +1,8 @@
-"""Programs on disk. In: a Structure. Out: its Executable, as an earlier process left it, or built and left to later ones.
+"""Programs on disk. In: a Structure. Out: its Executable, as an earlier process left it, or built
+and left to later ones.
 
-What it takes to find a program is all that this file imports: the compiler and LLVM are loaded when there is something to build.
+What it takes to find a program is all that this file imports: the compiler and LLVM are loaded when
+there is something to build.
 """
 
 from __future__ import annotations
@@ -19,7 +21,13 @@ if TYPE_CHECKING:
     from ...ir.program.memory_report import Memory
     from ..compile import Compiled
 
-STAGES = ("codegen", "compiler", "ir", "runtime", "wording.py")  # whose sources a program on disk depends on
+STAGES = (
+    "codegen",
+    "compiler",
+    "ir",
+    "runtime",
+    "wording.py",
+)  # whose sources a program on disk depends on
 
 
 def executable(structure: Structure) -> Any:
@@ -55,7 +63,8 @@ def _built(structure: Structure, settings: Any) -> Compiled:
 
 
 def planned_memory(structure: Structure, settings: Any) -> Memory:
-    """The Memory of a graph's program, which is planned anew: programs that are kept carry no names."""
+    """The Memory of a graph's program, which is planned anew: programs that are kept carry no
+    names."""
     return _built(structure, settings).memory()
 
 
@@ -66,7 +75,8 @@ def program_key(structure: Structure, settings: Any) -> str:
 
 
 def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
-    """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
+    """Leaves a program to later processes. User lines are stored by their place in the graph:
+    there, they may be others."""
     data = compiled.backend.packed(compiled.program, compiled.kernel_keys, structure.place_of)
     if data is not None:
         cache.default().put(key, data, "program")

@@ -1,4 +1,5 @@
-"""WEFT_STRICT=1 with WEFT_VERIFY=1. In: what compiler/compile.py takes. Out: an object that runs both ways and compares."""
+"""WEFT_STRICT=1 with WEFT_VERIFY=1. In: what compiler/compile.py takes. Out: an object that runs
+both ways and compares."""
 
 from __future__ import annotations
 
@@ -29,8 +30,11 @@ class Compared(Interpreted):
         self.donations = self._compiled.donations
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Runs on the addresses of inputs and outputs. Raises CheckFailed, and CompileError where a bit differs."""
-        expected = [np.empty(n.shape, n.dtype.numpy) for n in self.outputs]  # first: outputs may be written over inputs
+        """Runs on the addresses of inputs and outputs. Raises CheckFailed, and CompileError where a
+        bit differs."""
+        expected = [
+            np.empty(n.shape, n.dtype.numpy) for n in self.outputs
+        ]  # first: outputs may be written over inputs
         failed: CheckFailed | None = None
         try:
             super().run(inputs, [a.ctypes.data for a in expected])
@@ -38,9 +42,15 @@ class Compared(Interpreted):
             failed = failure
         self._compiled.run(inputs, outputs)
         if failed is not None:
-            raise CompileError(f"strict mode: compiled code went on where the interpreter finds that {failed}") from None
+            raise CompileError(
+                f"strict mode: compiled code went on where the interpreter finds that {failed}"
+            ) from None
         for n, address, want in zip(self.outputs, outputs, expected, strict=True):
-            _must_equal(n, self._array(address, ValueLayout(n.dtype, n.shape, row_major_strides(n.shape))), want)
+            _must_equal(
+                n,
+                self._array(address, ValueLayout(n.dtype, n.shape, row_major_strides(n.shape))),
+                want,
+            )
 
 
 def _must_equal(n: Node, got: Array, want: Array) -> None:
@@ -55,4 +65,6 @@ def _must_equal(n: Node, got: Array, want: Array) -> None:
         at = tuple(map(int, places[0]))
         line = f" ({site_text(n.site)})" if n.site else ""
         numbers = f"element {list(at)} is {got[at]!r} by compiled code and {want[at]!r} by the interpreter"
-        raise CompileError(f"strict mode: {n.op.value} of {n.dtype.name}{list(n.shape)}{line}: {numbers}; please report it")
+        raise CompileError(
+            f"strict mode: {n.op.value} of {n.dtype.name}{list(n.shape)}{line}: {numbers}; please report it"
+        )

@@ -1,7 +1,8 @@
-"""Links of pages to files of the checkout, `[__main__.py](../__main__.py)`. In: such pages. Out: the texts of the links alone.
+"""Links of pages to files of the checkout, `[__main__.py](../__main__.py)`. In: such pages. Out:
+the texts of the links alone.
 
-They lead somewhere where a page is read beside the code; the site holds pages only. A link to nothing stays, and fails the build.
-Run by mkdocs (`hooks` in mkdocs.yml).
+They lead somewhere where a page is read beside the code; the site holds pages only. A link to
+nothing stays, and fails the build. Run by mkdocs (`hooks` in mkdocs.yml).
 """
 
 from __future__ import annotations

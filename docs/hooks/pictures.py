@@ -1,6 +1,8 @@
-"""The pictures of the documentation. In: a browser and `examples/lenet.py`. Out: docs/pictures/*.png, each a view of its report.
+"""The pictures of the documentation. In: a browser and `examples/lenet.py`. Out:
+docs/pictures/*.png, each a view of its report.
 
-`python docs/hooks/pictures.py`, after a change of the report; it needs Playwright and Chromium (of the system, or Playwright's).
+`python docs/hooks/pictures.py`, after a change of the report; it needs Playwright and Chromium (of
+the system, or Playwright's).
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ SIZE = {"width": 1260, "height": 680}
 # picture -> (light or dark, what is clicked or looked for, one after the other)
 VIEWS = {
     "report": ("light", ["button k3_matmul", "button Operations"]),
-    "report-dark": ("dark", ["button k1_matmul", "button Operations", "tab Assembly", "text vfmadd"]),
+    "report-dark": (
+        "dark",
+        ["button k1_matmul", "button Operations", "tab Assembly", "text vfmadd"],
+    ),
     "report-kernels": ("light", ["tab Kernels"]),
     "report-memory": ("light", ["tab Memory"]),
     "report-passes": ("light", ["tab Passes"]),
@@ -27,7 +32,16 @@ VIEWS = {
 
 def report(file: Path) -> None:
     """Writes the report of a short training."""
-    script = [str(ROOT / "examples" / "lenet.py"), "-o", str(file), "--", "--epochs", "1", "--limit", "512"]
+    script = [
+        str(ROOT / "examples" / "lenet.py"),
+        "-o",
+        str(file),
+        "--",
+        "--epochs",
+        "1",
+        "--limit",
+        "512",
+    ]
     subprocess.run([sys.executable, "-m", "weft", "report", *script], check=True)
 
 
@@ -49,7 +63,9 @@ def main() -> int:
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder) / "report.html"
         report(file)
-        browser: Any = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser: Any = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         for name, (scheme, clicks) in VIEWS.items():
             page = browser.new_page(viewport=SIZE, color_scheme=scheme)
             page.goto(file.as_uri())

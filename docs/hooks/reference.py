@@ -1,13 +1,15 @@
-"""The reference of the site. In: pages with blocks of names. Out: Markdown of what these names say of themselves.
+"""The reference of the site. In: pages with blocks of names. Out: Markdown of what these names say
+of themselves.
 
-A block begins with `::: ` and a namespace, ends with `:::`, and holds names of that namespace, or a module in which names of it
-are defined:
+A block begins with `::: ` and a namespace, ends with `:::`, and holds names of that namespace, or a
+module in which names of it are defined:
 
     ::: wf
     exp log weft.inspection.*
     :::
 
-Run by mkdocs (`hooks` in mkdocs.yml). tests/docs/test_reference.py finds by `named` that no public name is missing.
+Run by mkdocs (`hooks` in mkdocs.yml). tests/docs/test_reference.py finds by `named` that no public
+name is missing.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ FOLDER = Path(__file__).resolve().parent.parent / "reference"
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """What mkdocs calls for every page."""
-    return BLOCK.sub(lambda m: "\n".join(entry(m[1], name) for name in names_in(m[1], m[2])), markdown)
+    return BLOCK.sub(
+        lambda m: "\n".join(entry(m[1], name) for name in names_in(m[1], m[2])), markdown
+    )
 
 
 def named(markdown: str) -> Iterator[tuple[str, str]]:
@@ -40,7 +44,8 @@ def named(markdown: str) -> Iterator[tuple[str, str]]:
 
 
 def names_in(path: str, text: str) -> list[str]:
-    """The names of a block: those that it spells out, in their places, and those of modules in the order of the alphabet."""
+    """The names of a block: those that it spells out, in their places, and those of modules in the
+    order of the alphabet."""
     words = text.split()
     found = (defined_in(path, word[:-2]) if word.endswith(".*") else [word] for word in words)
     return [*dict.fromkeys(name for names in found for name in names)]
@@ -50,7 +55,11 @@ def defined_in(path: str, module: str) -> list[str]:
     """The public names of a namespace that a module or package defines."""
     space = namespace(path)
     names = getattr(space, "__all__", [n for n in vars(space) if not n.startswith("_")])
-    return [n for n in sorted(names) if f"{getattr(getattr(space, n), '__module__', '')}.".startswith(f"{module}.")]
+    return [
+        n
+        for n in sorted(names)
+        if f"{getattr(getattr(space, n), '__module__', '')}.".startswith(f"{module}.")
+    ]
 
 
 def namespace(path: str) -> Any:
@@ -64,7 +73,9 @@ def namespace(path: str) -> Any:
 @cache
 def page_of(full: str) -> str:
     """The page of the reference with an entry for `wf.exp`."""
-    return next(p.name for p in FOLDER.glob("*.md") if full in {".".join(n) for n in named(p.read_text())})
+    return next(
+        p.name for p in FOLDER.glob("*.md") if full in {".".join(n) for n in named(p.read_text())}
+    )
 
 
 # ---------------------------------------------------------------- an entry
@@ -76,7 +87,10 @@ def entry(path: str, name: str) -> str:
     if namespace(path) is wf.Tensor and is_function(name):
         call = name if is_described(thing) else call_of(name, thing)
         return f"- `.{call}`: [wf.{name}]({page_of(f'wf.{name}')}#wf.{name})"
-    parts = [f"### {escaped(full)} {{ #{full} data-toc-label='{escaped(name)}' }}\n", *body(path, name, thing)]
+    parts = [
+        f"### {escaped(full)} {{ #{full} data-toc-label='{escaped(name)}' }}\n",
+        *body(path, name, thing),
+    ]
     if inspect.isclass(thing) and not issubclass(thing, (BaseException, wf.Tensor)):
         parts += [method(full, m, found) for m, found in methods(thing)]
     return "\n".join(parts)
@@ -88,7 +102,9 @@ def body(path: str, name: str, thing: Any) -> list[str]:
         return [value_of(thing)]
     own = getattr(thing, "__name__", name)
     if own != name and getattr(namespace(path), own, None) is thing:
-        return [f"Another name of [{escaped(f'{path}.{own}')}]({page_of(f'{path}.{own}')}#{path}.{own}).\n"]
+        return [
+            f"Another name of [{escaped(f'{path}.{own}')}]({page_of(f'{path}.{own}')}#{path}.{own}).\n"
+        ]
     return [signature_of(f"{path}.{name}", thing), text_of(thing)]
 
 
@@ -98,7 +114,9 @@ def is_described(thing: Any) -> bool:
 
 def is_function(method: str) -> bool:
     """Does a method of Tensors say what the function of its name says."""
-    return method in wf.__all__ and inspect.getdoc(getattr(wf.Tensor, method)) == inspect.getdoc(getattr(wf, method))
+    return method in wf.__all__ and inspect.getdoc(getattr(wf.Tensor, method)) == inspect.getdoc(
+        getattr(wf, method)
+    )
 
 
 def method(owner: str, name: str, thing: Any) -> str:
@@ -109,10 +127,19 @@ def method(owner: str, name: str, thing: Any) -> str:
 
 
 def methods(kind: type) -> list[tuple[str, Any]]:
-    """What a class adds to its bases for users; not forward(), since that is what calling it does."""
+    """What a class adds to its bases for users; not forward(), since that is what calling it
+    does."""
     known = {"forward"}.union(*map(dir, kind.__bases__))
-    own = [(name, found) for name, found in vars(kind).items() if not name.startswith("_") and name not in known]
-    return [(name, found) for name, found in own if is_described(found) or callable(getattr(found, "__func__", found))]
+    own = [
+        (name, found)
+        for name, found in vars(kind).items()
+        if not name.startswith("_") and name not in known
+    ]
+    return [
+        (name, found)
+        for name, found in own
+        if is_described(found) or callable(getattr(found, "__func__", found))
+    ]
 
 
 def value_of(thing: Any) -> str:
@@ -133,8 +160,11 @@ class Plain(str):
 
 
 def signature_of(full: str, thing: Any) -> str:
-    """How it is called, as a block of code; nothing for attributes, and for exceptions, which users do not make."""
-    if is_described(thing) or (inspect.isclass(thing) and issubclass(thing, (BaseException, wf.Tensor))):
+    """How it is called, as a block of code; nothing for attributes, and for exceptions, which users
+    do not make."""
+    if is_described(thing) or (
+        inspect.isclass(thing) and issubclass(thing, (BaseException, wf.Tensor))
+    ):
         return ""
     return f"```python\n{call_of(full, thing)}\n```\n"
 
@@ -143,8 +173,14 @@ def call_of(full: str, thing: Any) -> str:
     """Name, parameters and result, on lines that fit the page."""
     given = inspect.signature(thing)
     shown = given.replace(
-        parameters=[p.replace(annotation=plain(p.annotation)) for p in given.parameters.values() if p.name != "self"],
-        return_annotation=inspect.Signature.empty if inspect.isclass(thing) else plain(given.return_annotation),
+        parameters=[
+            p.replace(annotation=plain(p.annotation))
+            for p in given.parameters.values()
+            if p.name != "self"
+        ],
+        return_annotation=inspect.Signature.empty
+        if inspect.isclass(thing)
+        else plain(given.return_annotation),
     )
     inside, _, result = str(shown)[1:].rpartition(")")
     lines = [f"{full}("]
@@ -179,7 +215,9 @@ def plain(annotation: Any) -> Any:
 
 def text_of(thing: Any) -> str:
     """A docstring as Markdown: paragraphs, and examples and tables as blocks of code."""
-    return "\n\n".join(paragraph(p) for p in re.split(r"\n\s*\n", inspect.getdoc(thing) or "")) + "\n"
+    return (
+        "\n\n".join(paragraph(p) for p in re.split(r"\n\s*\n", inspect.getdoc(thing) or "")) + "\n"
+    )
 
 
 def paragraph(text: str) -> str:

@@ -26,7 +26,8 @@ def relu(x: Node) -> Node:
 
 
 def _minus_abs(x: Node) -> tuple[Node, Node]:
-    """(x < 0, -|x|), the latter with slope -1 at 0, so that what is smooth there keeps its derivative."""
+    """(x < 0, -|x|), the latter with slope -1 at 0, so that what is smooth there keeps its
+    derivative."""
     is_below = lt(x, 0.0)
     return is_below, where(is_below, x, neg(x))
 
@@ -57,7 +58,8 @@ def softplus(x: Node) -> Node:
 
 @in_float32
 def gelu(x: Node, approximate: str = "none") -> Node:
-    """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper form."""
+    """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper
+    form."""
     x = as_float(x)
     if as_choice("gelu", "approximate", approximate, ("none", "tanh")) == "none":
         return mul(mul(x, 0.5), add(1.0, erf(mul(x, sqrt(0.5)))))

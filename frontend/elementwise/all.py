@@ -21,7 +21,8 @@ def detach(x: Node) -> Node:
 
 
 def cast(x: Node, dtype: DType) -> Node:
-    """x in another dtype: a float to an integer truncates and saturates (NaN gives 0), integers wrap, bool is x != 0."""
+    """x in another dtype: a float to an integer truncates and saturates (NaN gives 0), integers
+    wrap, bool is x != 0."""
     return to_dtype(x, dtype)
 
 

@@ -1,7 +1,7 @@
 """Arithmetic. In: Nodes and Python numbers. Out: a Node of the operands' common dtype.
 
-Every function follows NumPy on NaN, infinities and signed zeros; derivatives come out of the composites, so a form is
-chosen whose derivative is finite wherever the function is smooth.
+Every function follows NumPy on NaN, infinities and signed zeros; derivatives come out of the
+composites, so a form is chosen whose derivative is finite wherever the function is smooth.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ..operands.in_float32 import in_float32
 def no_bool(name: str, x: Node) -> None:
     """Raises DTypeError for a bool."""
     if x.dtype.kind == "b":
-        raise errors.DTypeError(f"{name}: not defined for bool; convert with .int() or use logical_not, & or |")
+        raise errors.DTypeError(
+            f"{name}: not defined for bool; convert with .int() or use logical_not, & or |"
+        )
 
 
 def add(a: Operand, b: Operand) -> Node:

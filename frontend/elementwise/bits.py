@@ -1,4 +1,5 @@
-"""Bitwise functions, shifts, and values as their bits. In: Nodes and Python numbers. Out: a Node."""
+"""Bitwise functions, shifts, and values as their bits. In: Nodes and Python numbers. Out: a
+Node."""
 
 from __future__ import annotations
 
@@ -31,11 +32,20 @@ def _bitwise(name: str, op: Op) -> Callable[[Operand, Operand], Node]:
 
 
 def _shift(name: str, op: Op) -> Callable[[Operand, Operand], Node]:
-    return _of_kinds(name, op, "iu", "integers; by the width or more: 0 or the sign. Raises DTypeError.")
+    return _of_kinds(
+        name, op, "iu", "integers; by the width or more: 0 or the sign. Raises DTypeError."
+    )
 
 
-bit_and, bit_or, bit_xor = _bitwise("bitwise_and", Op.AND), _bitwise("bitwise_or", Op.OR), _bitwise("bitwise_xor", Op.XOR)
-shift_left, shift_right = _shift("bitwise_left_shift", Op.SHL), _shift("bitwise_right_shift", Op.SHR)
+bit_and, bit_or, bit_xor = (
+    _bitwise("bitwise_and", Op.AND),
+    _bitwise("bitwise_or", Op.OR),
+    _bitwise("bitwise_xor", Op.XOR),
+)
+shift_left, shift_right = (
+    _shift("bitwise_left_shift", Op.SHL),
+    _shift("bitwise_right_shift", Op.SHR),
+)
 
 
 def invert(x: Node) -> Node:
@@ -54,26 +64,34 @@ def as_bits(x: Node) -> Node:
 
 
 def signbit(x: Node) -> Node:
-    """True where the sign bit is set: x < 0, or -0.0, or a NaN with the sign of a negative number."""
+    """True where the sign bit is set: x < 0, or -0.0, or a NaN with the sign of a negative
+    number."""
     if x.dtype.is_float:
         x = as_bits(x)
     return node(Op.LT, (x, full_like(x, False if x.dtype.kind == "b" else 0)))
 
 
-# ---------------------------------------------------------------- bytes as elements of another dtype
+# ---------------------------------------------------------------- bytes as elements of another
+# dtype
 
 
 def reinterpreted(x: Node, dtype: DType) -> Node:
-    """The bytes of x as elements of another dtype; where their widths differ, elements of the last axis are cut up or joined.
+    """The bytes of x as elements of another dtype; where their widths differ, elements of the last
+    axis are cut up or joined.
 
-    The least significant part comes first. A byte other than 0 is True. Raises ShapeError where elements do not come out even.
+    The least significant part comes first. A byte other than 0 is True. Raises ShapeError where
+    elements do not come out even.
     """
     if dtype is x.dtype:
         return x
     parts = x.dtype.itemsize / dtype.itemsize
     if parts != 1 and (not x.ndim or (x.shape[-1] * parts) % 1):
-        raise errors.ShapeError(f"view: the last axis of shape {x.shape}, {x.dtype.name}, is not a whole number of {dtype.name}")
-    raw = to_dtype(x, dt.uint8) if x.dtype.kind == "b" else node(Op.BITCAST, (x,), _unsigned(x.dtype))
+        raise errors.ShapeError(
+            f"view: the last axis of shape {x.shape}, {x.dtype.name}, is not a whole number of {dtype.name}"
+        )
+    raw = (
+        to_dtype(x, dt.uint8) if x.dtype.kind == "b" else node(Op.BITCAST, (x,), _unsigned(x.dtype))
+    )
     if parts > 1:
         raw = _cut_up(raw, _unsigned(dtype), int(parts))
     elif parts < 1:
@@ -101,4 +119,6 @@ def _joined(x: Node, to: DType, parts: int) -> Node:
 def _places(x: Node, part: DType) -> Node:
     """The bits before each part, along the last axis."""
     counts = to_dtype(node(Op.IOTA, (), x.shape[-1]), x.dtype)
-    return spread(node(Op.MUL, (counts, full_like(counts, part.itemsize * 8))), [x.ndim - 1], x.shape)
+    return spread(
+        node(Op.MUL, (counts, full_like(counts, part.itemsize * 8))), [x.ndim - 1], x.shape
+    )

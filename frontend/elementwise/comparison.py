@@ -34,8 +34,8 @@ from .bits import invert
 def _comparable(name: str, a: Operand, b: Operand) -> list[Node]:
     """Two operands of one shape, and of dtypes in which their order is that of their values.
 
-    A signed integer and a uint64 stay what they are; a wide integer and a float meet in float64, as in NumPy; a Python
-    integer that a dtype cannot hold becomes an infinity.
+    A signed integer and a uint64 stay what they are; a wide integer and a float meet in float64, as
+    in NumPy; a Python integer that a dtype cannot hold becomes an infinity.
     """
     if isinstance(a, Node) and isinstance(b, Node) and a.dtype is b.dtype and a.shape == b.shape:
         return [a, b]
@@ -65,13 +65,20 @@ def _of_number(name: str, a: Operand, b: Operand) -> tuple[Node, Node]:
             dtype = _meeting(x.dtype, dtype)
         elif isinstance(x, Node) and isinstance(value, int) and not holds(dtype, value):
             dtype, beyond = (dtype if dtype.is_float else dt.float32), inf if value > 0 else -inf
-            return (to_dtype(x, dtype), const(beyond, dtype)) if x is a else (const(beyond, dtype), to_dtype(x, dtype))
+            return (
+                (to_dtype(x, dtype), const(beyond, dtype))
+                if x is a
+                else (const(beyond, dtype), to_dtype(x, dtype))
+            )
     return as_node(name, a, dtype), as_node(name, b, dtype)
 
 
 def _is_one_weak(a: Node, b: Node) -> bool:
-    """Does one stand for a Python number, and are not both integers, which are compared as they are."""
-    return (a in weak_numbers.marks) != (b in weak_numbers.marks) and not (a.dtype.is_int and b.dtype.is_int)
+    """Does one stand for a Python number, and are not both integers, which are compared as they
+    are."""
+    return (a in weak_numbers.marks) != (b in weak_numbers.marks) and not (
+        a.dtype.is_int and b.dtype.is_int
+    )
 
 
 def _of_weak(name: str, a: Node, b: Node) -> tuple[Node, Node]:
@@ -187,7 +194,11 @@ def isfinite(x: Node) -> Node:
 def where(condition: Operand, a: Operand, b: Operand) -> Node:
     """a where the condition holds (is not 0), else b; all three broadcast."""
     c = as_node("where", _truth(condition), dt.bool_)
-    if isinstance(a, Node) and a.shape == c.shape and not (isinstance(b, Node) and b.shape != c.shape):
+    if (
+        isinstance(a, Node)
+        and a.shape == c.shape
+        and not (isinstance(b, Node) and b.shape != c.shape)
+    ):
         x, y = pair("where", a, b)
         return shaped(Op.WHERE, (c, x, y), None, x.dtype, c.shape)
     dtype = common_dtype("where", (a, b))
@@ -228,10 +239,11 @@ def fmin(a: Operand, b: Operand) -> Node:
 
 
 def clip(x: Node, /, min: Operand | None = None, max: Operand | None = None) -> Node:
-    """x limited to [min, max], max where they cross; NaN where one is NaN; the gradient is 1 on the bounds.
+    """x limited to [min, max], max where they cross; NaN where one is NaN; the gradient is 1 on the
+    bounds.
 
-    The dtype is x's (a float if x is an integer and a bound a float). A Python integer beyond all values of an integer x
-    limits nothing, or raises OverflowError where it would be the result.
+    The dtype is x's (a float if x is an integer and a bound a float). A Python integer beyond all
+    values of an integer x limits nothing, or raises OverflowError where it would be the result.
     """
     given = [bound for bound in (min, max) if bound is not None]
     if not x.dtype.is_float:
@@ -259,8 +271,11 @@ def _passes(beyond: Node, bound: Operand) -> Node:
     return logical_or(beyond, True) if bound != bound else beyond
 
 
-def nan_to_num(x: Node, /, nan: Scalar = 0.0, posinf: Scalar | None = None, neginf: Scalar | None = None) -> Node:
-    """x with other numbers for NaN and the infinities: unless given, the greatest and the least finite number of its dtype."""
+def nan_to_num(
+    x: Node, /, nan: Scalar = 0.0, posinf: Scalar | None = None, neginf: Scalar | None = None
+) -> Node:
+    """x with other numbers for NaN and the infinities: unless given, the greatest and the least
+    finite number of its dtype."""
     if not x.dtype.is_float:
         return x
     most = dt.largest(x.dtype)

@@ -1,4 +1,5 @@
-"""Whole numbers near a value, quotients and remainders, magnitude and sign. In: Nodes and Python numbers. Out: a Node.
+"""Whole numbers near a value, quotients and remainders, magnitude and sign. In: Nodes and Python
+numbers. Out: a Node.
 
 Integers never trap: x // 0 and x % 0 are 0, the least integer // -1 wraps.
 """
@@ -34,7 +35,8 @@ def trunc(x: Node) -> Node:
 
 
 def round_(x: Node, /, decimals: int = 0) -> Node:
-    """The nearest number with so many decimals (tens, hundreds, .. if negative), halves to even; as NumPy, by scaling."""
+    """The nearest number with so many decimals (tens, hundreds, .. if negative), halves to even; as
+    NumPy, by scaling."""
     most = 400  # beyond it no number of any dtype changes
     decimals = max(-most, min(as_int("round", "decimals", decimals), most))
     if not x.dtype.is_float:
@@ -61,7 +63,8 @@ def _nearest(x: Node) -> Node:
 
 
 def _whole_tens(x: Node, zeros: int) -> Node:
-    """The nearest multiple of 10**zeros, halves to even; 0 if the dtype cannot even hold that power of ten."""
+    """The nearest multiple of 10**zeros, halves to even; 0 if the dtype cannot even hold that power
+    of ten."""
     unit = 10**zeros
     if unit > dt.limits(x.dtype)[1]:
         return full_like(x, 0)
@@ -81,7 +84,8 @@ def mod(a: Operand, b: Operand) -> Node:
 
 
 def fmod(a: Operand, b: Operand) -> Node:
-    """a - b * trunc(a / b), exact, with the sign of a; x mod 0 is 0 for integers, NaN for floats."""
+    """a - b * trunc(a / b), exact, with the sign of a; x mod 0 is 0 for integers, NaN for
+    floats."""
     x, y = integers_for_bool(*pair("fmod", a, b))
     if x.dtype.is_float:
         rest = node(Op.MOD, (_magnitude(x), _magnitude(y)))
@@ -91,7 +95,8 @@ def fmod(a: Operand, b: Operand) -> Node:
 
 
 def _magnitude(x: Node) -> Node:
-    """|x| with slope 1 or -1 at the zeros, as the sign has it, so that the remainder's slope is 1 there."""
+    """|x| with slope 1 or -1 at the zeros, as the sign has it, so that the remainder's slope is 1
+    there."""
     return where(signbit(x), neg(x), x)
 
 
@@ -104,7 +109,8 @@ def divmod_(a: Operand, b: Operand) -> tuple[Node, Node]:
 def floordiv(a: Operand, b: Operand) -> Node:
     """The greatest whole number not above a / b; x // 0 is 0 for integers.
 
-    Exact below 2**digits of the dtype, within 1 ULP above. Of infinities floor(a / b), as the Array API standard prefers.
+    Exact below 2**digits of the dtype, within 1 ULP above. Of infinities floor(a / b), as the Array
+    API standard prefers.
     """
     x, y = integers_for_bool(*pair("floor_divide", a, b))
     if not x.dtype.is_float:
@@ -122,7 +128,8 @@ def floordiv(a: Operand, b: Operand) -> Node:
     return where(is_below, neg(more), whole)
 
 
-# ---------------------------------------------------------------- magnitude and sign, next floats, parts of a number
+# ---------------------------------------------------------------- magnitude and sign, next floats,
+# parts of a number
 
 
 def absolute(x: Node) -> Node:
@@ -150,10 +157,13 @@ def copysign(a: Operand, b: Operand) -> Node:
 
 
 def nextafter(a: Operand, b: Operand) -> Node:
-    """The next float from a towards b; b where they are equal, NaN where one is NaN. It has no derivative."""
+    """The next float from a towards b; b where they are equal, NaN where one is NaN. It has no
+    derivative."""
     x, y = (node(Op.DETACH, (v,)) for v in float_pair("nextafter", a, b))
     bits = as_bits(x)
-    least = bit_or(bit_and(as_bits(y), -(1 << (bits.dtype.bits - 1))), 1)  # the least subnormal, with the sign of y
+    least = bit_or(
+        bit_and(as_bits(y), -(1 << (bits.dtype.bits - 1))), 1
+    )  # the least subnormal, with the sign of y
     grows = eq(lt(x, y), gt(x, 0.0))  # the greater the magnitude, the greater the bits
     moved = where(eq(x, 0.0), least, add(bits, where(grows, 1, full_like(bits, -1))))
     following = where(eq(x, y), y, node(Op.BITCAST, (moved,), x.dtype))
@@ -179,10 +189,17 @@ def conj(x: Node) -> Node:
 
 
 @in_float32
-def isclose(a: Operand, b: Operand, /, rtol: Operand = 1e-5, atol: Operand = 1e-8, equal_nan: bool = False) -> Node:
-    """True where |a - b| <= atol + rtol * |b|, or a == b; NaNs are close with equal_nan. Integers count as float64."""
+def isclose(
+    a: Operand, b: Operand, /, rtol: Operand = 1e-5, atol: Operand = 1e-8, equal_nan: bool = False
+) -> Node:
+    """True where |a - b| <= atol + rtol * |b|, or a == b; NaNs are close with equal_nan. Integers
+    count as float64."""
     dtype = common_dtype("isclose", (a, b))
     x, y = together("isclose", (a, b), dtype if dtype.is_float else dt.float64)
     near = le(absolute(sub(x, y)), add(mul(absolute(y), rtol), atol))
     close = logical_or(eq(x, y), logical_and(near, isfinite(y)))
-    return logical_or(close, logical_and(isnan(x), isnan(y))) if as_bool("isclose", "equal_nan", equal_nan) else close
+    return (
+        logical_or(close, logical_and(isnan(x), isnan(y)))
+        if as_bool("isclose", "equal_nan", equal_nan)
+        else close
+    )

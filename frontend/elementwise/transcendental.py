@@ -1,6 +1,7 @@
 """Transcendental functions and powers. In: Nodes and Python numbers. Out: a Node.
 
-Values and special cases are those of the Array API standard; the ops' derivatives stand in their records (ir/ops/).
+Values and special cases are those of the Array API standard; the ops' derivatives stand in their
+records (ir/ops/).
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
 from ..operands.arguments import as_count
 from ..operands.autocast import runs_in_float32
-from ..operands.broadcast import Operand, Scalar, common_dtype, full_like, number, to_dtype, together
+from ..operands.broadcast import (
+    Operand,
+    Scalar,
+    common_dtype,
+    full_like,
+    number,
+    to_dtype,
+    together,
+)
 from ..operands.in_float32 import in_float32
 from .arithmetic import add, as_float, div, float_op, float_pair, integers_for_bool, mul, sub
 from .bits import bit_and
@@ -23,9 +32,22 @@ exp = runs_in_float32(float_op(Op.EXP, "e ** x"))
 exp2 = runs_in_float32(float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2"))
 expm1 = runs_in_float32(float_op(Op.EXPM1, "exp(x) - 1, accurate for small x"))
 log = runs_in_float32(float_op(Op.LOG, "Natural logarithm: -inf at 0, NaN below"))
-log2 = runs_in_float32(float_op(Op.LOG, "Logarithm to the base 2, exact for powers of 2: -inf at 0, NaN below", 2, "log2"))
-log10 = runs_in_float32(float_op(Op.LOG, "Logarithm to the base 10, exact for powers of 10: -inf at 0, NaN below", 10, "log10"))
-log1p = runs_in_float32(float_op(Op.LOG1P, "log(1 + x), accurate for small x: -inf at -1, NaN below"))
+log2 = runs_in_float32(
+    float_op(
+        Op.LOG, "Logarithm to the base 2, exact for powers of 2: -inf at 0, NaN below", 2, "log2"
+    )
+)
+log10 = runs_in_float32(
+    float_op(
+        Op.LOG,
+        "Logarithm to the base 10, exact for powers of 10: -inf at 0, NaN below",
+        10,
+        "log10",
+    )
+)
+log1p = runs_in_float32(
+    float_op(Op.LOG1P, "log(1 + x), accurate for small x: -inf at -1, NaN below")
+)
 sin = float_op(Op.SIN, "Sine of radians: NaN for infinities", 0)
 cos = float_op(Op.SIN, "Cosine of radians: NaN for infinities", 1, "cos")
 tan = runs_in_float32(float_op(Op.TAN, "Tangent of radians: NaN for infinities"))
@@ -39,15 +61,25 @@ asinh = float_op(Op.ASINH, "Inverse hyperbolic sine")
 acosh = float_op(Op.ACOSH, "Inverse hyperbolic cosine: NaN below 1")
 atanh = float_op(Op.ATANH, "Inverse hyperbolic tangent: infinite at -1 and 1, NaN outside")
 erf = float_op(Op.ERF, "Error function")
-erfinv = runs_in_float32(float_op(Op.ERFINV, "The x whose erf this is: infinite at -1 and 1, NaN outside"))
-lgamma = runs_in_float32(float_op(Op.LGAMMA, "log|Gamma(x)|: inf at 0, at negative whole numbers and at infinities"))
+erfinv = runs_in_float32(
+    float_op(Op.ERFINV, "The x whose erf this is: infinite at -1 and 1, NaN outside")
+)
+lgamma = runs_in_float32(
+    float_op(Op.LGAMMA, "log|Gamma(x)|: inf at 0, at negative whole numbers and at infinities")
+)
 digamma = runs_in_float32(
-    float_op(Op.POLYGAMMA, "The derivative of lgamma: -inf at 0, NaN at negative whole numbers", 0, "digamma")
+    float_op(
+        Op.POLYGAMMA,
+        "The derivative of lgamma: -inf at 0, NaN at negative whole numbers",
+        0,
+        "digamma",
+    )
 )
 
 
 def polygamma(n: int, x: Node) -> Node:
-    """The nth derivative of digamma at x; n is 0 or more. Raises ArgumentError for another n, DTypeError.
+    """The nth derivative of digamma at x; n is 0 or more. Raises ArgumentError for another n,
+    DTypeError.
 
     >>> wf.polygamma(1, 1.0).item()
     1.644934058189392
@@ -62,25 +94,30 @@ def polygamma(n: int, x: Node) -> Node:
 
 
 def atan2(y: Operand, x: Operand) -> Node:
-    """The angle of the point (x, y) in [-pi, pi], with the sign of y; also for zeros and infinities. Integers count as floats."""
+    """The angle of the point (x, y) in [-pi, pi], with the sign of y; also for zeros and
+    infinities. Integers count as floats."""
     return node(Op.ATAN2, float_pair("atan2", y, x))
 
 
 def hypot(a: Operand, b: Operand) -> Node:
-    """sqrt(a * a + b * b) without overflow; inf if one is infinite, even if the other is NaN. Integers count as floats."""
+    """sqrt(a * a + b * b) without overflow; inf if one is infinite, even if the other is NaN.
+    Integers count as floats."""
     return node(Op.HYPOT, float_pair("hypot", a, b))
 
 
 @runs_in_float32
 @in_float32
 def logaddexp(a: Operand, b: Operand) -> Node:
-    """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). Integers count as floats.
+    """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). Integers count
+    as floats.
 
     Like every sum it loses relative accuracy where the two parts cancel.
     """
     x, y = float_pair("logaddexp", a, b)
     y_greater = lt(x, y)
-    greater = where(y_greater, y, x)  # one branch for ties, in both, so that derivatives of any order are right there
+    greater = where(
+        y_greater, y, x
+    )  # one branch for ties, in both, so that derivatives of any order are right there
     gap = where(y_greater, sub(x, y), sub(y, x))
     same_infinity = node(Op.AND, (eq(x, y), isinf(x)))
     return add(greater, log1p(exp(where(same_infinity, 0.0, gap))))
@@ -91,9 +128,11 @@ def logaddexp(a: Operand, b: Operand) -> Node:
 
 @runs_in_float32
 def power(a: Operand, b: Operand) -> Node:
-    """a ** b with the special cases of IEEE pow. Small whole exponents are products, 2.0 ** b is exp2; integers wrap.
+    """a ** b with the special cases of IEEE pow. Small whole exponents are products, 2.0 ** b is
+    exp2; integers wrap.
 
-    Raises ArgumentError for an integer to a negative Python integer; a negative element of an integer exponent gives 0.
+    Raises ArgumentError for an integer to a negative Python integer; a negative element of an
+    integer exponent gives 0.
     """
     dtype = common_dtype("power", (a, b))
     if isinstance(a, Node) and not isinstance(b, Node) and (dtype.is_float or isinstance(b, int)):
@@ -114,7 +153,9 @@ def _scalar_power(x: Node, exponent: Scalar) -> Node:
     if not x.dtype.is_float:
         number("power", exponent, dt.int64)  # refuses integers beyond that
         if exponent < 0:
-            raise errors.ArgumentError(f"power: integers to the power {exponent} are not integers; convert to float first")
+            raise errors.ArgumentError(
+                f"power: integers to the power {exponent} are not integers; convert to float first"
+            )
         return _product_power(x, int(exponent))
     if exponent == -1:
         return div(1.0, x)

@@ -1,4 +1,5 @@
-"""Derivatives and integrals of samples. In: Nodes along an axis, the distances between them. Out: Nodes."""
+"""Derivatives and integrals of samples. In: Nodes along an axis, the distances between them. Out:
+Nodes."""
 
 from __future__ import annotations
 
@@ -20,12 +21,16 @@ from .movement import concat, part
 Distance = Node | float  # between neighbours: one for all, or one each
 
 
-def gradient(x: Node, /, *spacing: Nested, axis: Axes = None, edge_order: int = 1) -> Node | tuple[Node, ...]:
-    """The derivative of x along an axis by differences of neighbours: numpy.gradient; a tuple for several axes, or all (None).
+def gradient(
+    x: Node, /, *spacing: Nested, axis: Axes = None, edge_order: int = 1
+) -> Node | tuple[Node, ...]:
+    """The derivative of x along an axis by differences of neighbours: numpy.gradient; a tuple for
+    several axes, or all (None).
 
-    spacing: the distance between samples (1), one for all axes or one per axis; or per axis their coordinates. Inside the
-    difference is central, at the ends one-sided, of order edge_order, 1 or 2. A float of x's shape. Raises ShapeError where
-    there are fewer than edge_order + 1 samples, ArgumentError, DTypeError, AxisError.
+    spacing: the distance between samples (1), one for all axes or one per axis; or per axis their
+    coordinates. Inside the difference is central, at the ends one-sided, of order edge_order, 1 or
+    2. A float of x's shape. Raises ShapeError where there are fewer than edge_order + 1 samples,
+    ArgumentError, DTypeError, AxisError.
 
     >>> wf.gradient(wf.tensor([1.0, 2.0, 4.0, 7.0])).tolist()
     [1.0, 1.5, 2.5, 3.0]
@@ -34,7 +39,11 @@ def gradient(x: Node, /, *spacing: Nested, axis: Axes = None, edge_order: int = 
     if order not in (1, 2):
         raise errors.ArgumentError(f"gradient: edge_order must be 1 or 2, not {order}")
     axes = tuple(range(x.ndim)) if axis is None else axes_in_order("gradient", axis, x.ndim)
-    given = spacing * len(axes) if len(spacing) == 1 and _is_number(spacing[0]) else spacing or (1.0,) * len(axes)
+    given = (
+        spacing * len(axes)
+        if len(spacing) == 1 and _is_number(spacing[0])
+        else spacing or (1.0,) * len(axes)
+    )
     if len(given) != len(axes):
         raise errors.ArgumentError(f"gradient: {len(spacing)} spacings for {len(axes)} axes")
     slopes = tuple(_derivative(as_float(x), a, h, order) for a, h in zip(axes, given, strict=True))
@@ -48,23 +57,33 @@ def _is_number(h: Nested) -> TypeGuard[Operand]:
 def _derivative(x: Node, axis: int, spacing: Nested, order: int) -> Node:
     n = x.shape[axis]
     if n <= order:
-        raise errors.ShapeError(f"gradient: axis {axis} of shape {x.shape} has too few samples for edge_order {order}")
+        raise errors.ShapeError(
+            f"gradient: axis {axis} of shape {x.shape} has too few samples for edge_order {order}"
+        )
     return _slopes(x, axis, _distances(x, axis, spacing), order)
 
 
 def _distances(x: Node, axis: int, spacing: Nested) -> Distance:
     """A number, or the distances between neighbours in a shape that broadcasts with x."""
     if _is_number(spacing):
-        return as_node("gradient", spacing, x.dtype) if isinstance(spacing, Node) else float(spacing)
+        return (
+            as_node("gradient", spacing, x.dtype) if isinstance(spacing, Node) else float(spacing)
+        )
     if not isinstance(spacing, Node) or spacing.shape != (x.shape[axis],):
         what = f"of shape {spacing.shape}" if isinstance(spacing, Node) else brief(spacing)
-        raise errors.ShapeError(f"gradient: coordinates along axis {axis} must be a vector of {x.shape[axis]}, not {what}")
-    return reshape(as_node("gradient", diff(spacing), x.dtype), (-1 + x.shape[axis], *(1,) * (x.ndim - 1 - axis)))
+        raise errors.ShapeError(
+            f"gradient: coordinates along axis {axis} must be a vector of {x.shape[axis]}, not {what}"
+        )
+    return reshape(
+        as_node("gradient", diff(spacing), x.dtype),
+        (-1 + x.shape[axis], *(1,) * (x.ndim - 1 - axis)),
+    )
 
 
 @in_float32
 def _slopes(x: Node, axis: int, distance: Distance, order: int) -> Node:
-    """Slopes between neighbours, and at each sample that of the parabola through it and its neighbours."""
+    """Slopes between neighbours, and at each sample that of the parabola through it and its
+    neighbours."""
     n = x.shape[axis]
 
     def cut(y: Node, start: int, stop: int) -> Node:
@@ -77,7 +96,10 @@ def _slopes(x: Node, axis: int, distance: Distance, order: int) -> Node:
         s0, s1 = cut(between, 0, n - 2), cut(between, 1, n - 1)
         inside = div(add(mul(s0, d1), mul(s1, d0)), add(d0, d1))
     else:
-        inside = div(sub(cut(x, 2, n), cut(x, 0, n - 2)), mul(distance, 2.0) if isinstance(distance, Node) else 2.0 * distance)
+        inside = div(
+            sub(cut(x, 2, n), cut(x, 0, n - 2)),
+            mul(distance, 2.0) if isinstance(distance, Node) else 2.0 * distance,
+        )
     first, last = cut(between, 0, 1), cut(between, n - 2, n - 1)
     if order == 2:
         first = sub(mul(first, 2.0), cut(inside, 0, 1))
@@ -90,7 +112,8 @@ def _slopes(x: Node, axis: int, distance: Distance, order: int) -> Node:
 def trapezoid(y: Node, x: Node | None = None, dx: Operand = 1.0, axis: int = -1) -> Node:
     """The integral of y along an axis by the trapezoidal rule: numpy.trapezoid.
 
-    x: coordinates, along the axis or of y's shape; without them samples are dx apart. Raises ShapeError, AxisError.
+    x: coordinates, along the axis or of y's shape; without them samples are dx apart. Raises
+    ShapeError, AxisError.
 
     >>> wf.trapezoid(wf.tensor([1.0, 2.0, 3.0]), dx=2.0).item()
     8.0
@@ -101,7 +124,9 @@ def trapezoid(y: Node, x: Node | None = None, dx: Operand = 1.0, axis: int = -1)
     if x is not None:
         shape = (n, *(1,) * (y.ndim - 1 - place)) if x.ndim == 1 else x.shape
         if x.ndim == 1 and x.size != n:
-            raise errors.ShapeError(f"trapezoid: {x.size} coordinates for {n} samples along axis {place} of shape {y.shape}")
+            raise errors.ShapeError(
+                f"trapezoid: {x.size} coordinates for {n} samples along axis {place} of shape {y.shape}"
+            )
         width = diff(reshape(x, shape), axis=place - y.ndim)
     later, earlier = (part(y, place, min(i, n), max(n - 1 + i, 0)) for i in (1, 0))
     dtype = common_dtype("trapezoid", (y, width))

@@ -1,4 +1,5 @@
-"""Along an axis: running sums and products, differences; norms. In: Nodes. Out: Nodes. Raises ShapeError, DTypeError."""
+"""Along an axis: running sums and products, differences; norms. In: Nodes. Out: Nodes. Raises
+ShapeError, DTypeError."""
 
 from __future__ import annotations
 
@@ -23,25 +24,33 @@ from .products import alike
 
 @runs_in_float32
 def cumsum(x: Node, /, axis: int | None = None, dtype: DTypeLike = None) -> Node:
-    """Running sum along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
+    """Running sum along one axis, or of the flattened x; of bools and integers in 64 bits unless
+    dtype says otherwise."""
     return _running("cumsum", Op.SCAN, x, axis, dtype)
 
 
 @runs_in_float32
 def cumprod(x: Node, /, axis: int | None = None, dtype: DTypeLike = None) -> Node:
-    """Running product along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
+    """Running product along one axis, or of the flattened x; of bools and integers in 64 bits
+    unless dtype says otherwise."""
     return _running("cumprod", Op.SCANMUL, x, axis, dtype)
 
 
 @runs_in_float32
-def cumulative_sum(x: Node, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False) -> Node:
-    """Running sum along an axis, which may be left out for a vector; include_initial: a 0 comes first, one element more."""
+def cumulative_sum(
+    x: Node, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
+) -> Node:
+    """Running sum along an axis, which may be left out for a vector; include_initial: a 0 comes
+    first, one element more."""
     return _cumulative("cumulative_sum", Op.SCAN, x, axis, dtype, include_initial)
 
 
 @runs_in_float32
-def cumulative_prod(x: Node, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False) -> Node:
-    """Running product along an axis, which may be left out for a vector; include_initial: a 1 comes first."""
+def cumulative_prod(
+    x: Node, /, *, axis: int | None = None, dtype: DTypeLike = None, include_initial: bool = False
+) -> Node:
+    """Running product along an axis, which may be left out for a vector; include_initial: a 1 comes
+    first."""
     return _cumulative("cumulative_prod", Op.SCANMUL, x, axis, dtype, include_initial)
 
 
@@ -55,7 +64,9 @@ def _running(name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike) -> 
     return node(op, (x,), place)
 
 
-def _cumulative(name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike, include_initial: bool) -> Node:
+def _cumulative(
+    name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike, include_initial: bool
+) -> Node:
     if axis is None and x.ndim > 1:
         raise errors.ShapeError(f"{name}: shape {x.shape} has several axes: name one")
     out = _running(name, op, x, axis, dtype)
@@ -66,7 +77,14 @@ def _cumulative(name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike, 
     return concat([graph.full(int(op is Op.SCANMUL), out.dtype, first), out], place)
 
 
-def diff(x: Node, /, n: int = 1, axis: int = -1, prepend: Operand | None = None, append: Operand | None = None) -> Node:
+def diff(
+    x: Node,
+    /,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
+) -> Node:
     """x[1:] - x[:-1] along an axis, n times; of bools whether neighbours differ.
 
     prepend, append: values put before and after x first; x's shape but for the axis, or a number.
@@ -89,8 +107,8 @@ def diff(x: Node, /, n: int = 1, axis: int = -1, prepend: Operand | None = None,
 @runs_in_float32
 @in_float32
 def norm(x: Node, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) -> Node:
-    """The norm sum(|x| ** ord) ** (1 / ord) of the elements along the axes; inf and -inf: greatest and least |x|; 0: how many
-    are not 0. Its gradient at a vector of zeros is 0.
+    """The norm sum(|x| ** ord) ** (1 / ord) of the elements along the axes; inf and -inf: greatest
+    and least |x|; 0: how many are not 0. Its gradient at a vector of zeros is 0.
     """
     x = as_float(x)
     order = as_double("norm", "ord", ord)

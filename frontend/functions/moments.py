@@ -1,7 +1,8 @@
 """Means and deviations from them, where a large mean costs no digits. In: a Node, axes. Out: Nodes.
 
-The mean is taken of distances from the first element along the axes, so that it is the nearest float whatever their number. A
-first element far from all others does no harm: the sum of squares grows more with it than the rounding does.
+The mean is taken of distances from the first element along the axes, so that it is the nearest
+float whatever their number. A first element far from all others does no harm: the sum of squares
+grows more with it than the rounding does.
 """
 
 from __future__ import annotations
@@ -16,28 +17,42 @@ from ..operands.broadcast import spread
 
 
 def moments(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node, Node]:
-    """(the mean m of x, x - m, the sum of the squares of that); the reduced axes of the first and the last have extent 1."""
+    """(the mean m of x, x - m, the sum of the squares of that); the reduced axes of the first and
+    the last have extent 1."""
     mean = _mean(x, axes)
     centred = sub(x, _back(mean, axes, x))
     ones = tuple(1 if a in axes else d for a, d in enumerate(x.shape))
-    return reshape(mean, ones), centred, reshape(reduce("add", deviation_squared(centred), axes), ones)
+    return (
+        reshape(mean, ones),
+        centred,
+        reshape(reduce("add", deviation_squared(centred), axes), ones),
+    )
 
 
 def squared_deviations(x: Node, axes: tuple[int, ...]) -> Node:
-    """The sum of (x - mean)**2 over the axes, less what the rounding of the mean adds: the square of a mean that should be 0
-    (Chan, Golub and LeVeque, The American Statistician 37, 1983).
+    """The sum of (x - mean)**2 over the axes, less what the rounding of the mean adds: the square
+    of a mean that should be 0 (Chan, Golub and LeVeque, The American Statistician 37, 1983).
     """
     centred = sub(x, _back(_mean(x, axes), axes, x))
     squares, rest = reduce("add", deviation_squared(centred), axes), reduce("add", centred, axes)
     extra = minimum(div(mul(rest, rest), _count(x, axes)), squares)
-    return sub(squares, detach(minimum(extra, largest(x.dtype))))  # squares beyond all floats stay infinite
+    return sub(
+        squares, detach(minimum(extra, largest(x.dtype)))
+    )  # squares beyond all floats stay infinite
 
 
 def _mean(x: Node, axes: tuple[int, ...]) -> Node:
     if not x.size:
         return div(reduce("add", x, axes), _count(x, axes))
     kept = tuple(d for a, d in enumerate(x.shape) if a not in axes)
-    first = detach(reshape(node(Op.SLICE, (x,), tuple((0, 1 if a in axes else d, 1) for a, d in enumerate(x.shape))), kept))
+    first = detach(
+        reshape(
+            node(
+                Op.SLICE, (x,), tuple((0, 1 if a in axes else d, 1) for a, d in enumerate(x.shape))
+            ),
+            kept,
+        )
+    )
     return add(first, div(reduce("add", sub(x, _back(first, axes, x)), axes), _count(x, axes)))
 
 

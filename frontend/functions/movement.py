@@ -1,4 +1,5 @@
-"""Views and joins. In: Nodes, shapes, axes. Out: a Node with the same elements elsewhere. Raises ShapeError."""
+"""Views and joins. In: Nodes, shapes, axes. Out: a Node with the same elements elsewhere. Raises
+ShapeError."""
 
 from __future__ import annotations
 
@@ -20,13 +21,24 @@ from ...ir.ops.join import join
 from ...runtime.memory.storage import reshape_strides
 from ...runtime.memory.strides import strides_of
 from ..elementwise.bits import reinterpreted
-from ..operands.arguments import Axes, as_int, as_shape, axes_in_order, flat_extents, flat_ints, normalise_axes, normalise_axis
+from ..operands.arguments import (
+    Axes,
+    as_int,
+    as_shape,
+    axes_in_order,
+    flat_extents,
+    flat_ints,
+    normalise_axes,
+    normalise_axis,
+)
 from ..operands.broadcast import as_dtype, as_node, broadcast_shape, broadcast_to, promote
 
 View = tuple[Op, Any, Shape]  # an op, its argument, and the shape of what it makes
 
 
-def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool | None = None) -> Node:
+def reshape(
+    x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool | None = None
+) -> Node:
     """The same elements in row-major order in another shape; one extent may be -1.
 
     Values never change, so a copy cannot be told from a view: the argument copy has no effect.
@@ -34,11 +46,19 @@ def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool 
     return graph.reshape(x, _filled_in("reshape", x, flat_extents("reshape", (shape, *more))))
 
 
-def view(x: Node, /, shape: int | Sequence[int] | DType = (), *more: int, dtype: DType | str | None = None) -> Node:
-    """As reshape, for a value that is the new shape as it lies in memory: no copy is needed. Raises ShapeError for others.
+def view(
+    x: Node,
+    /,
+    shape: int | Sequence[int] | DType = (),
+    *more: int,
+    dtype: DType | str | None = None,
+) -> Node:
+    """As reshape, for a value that is the new shape as it lies in memory: no copy is needed. Raises
+    ShapeError for others.
 
-    view(dtype) is the value whose bytes these are: float32 as int32. A dtype of another width cuts the elements of the last axis
-    up, or joins them. Of Python's types, int and float stand for those of x's width. No gradient passes.
+    view(dtype) is the value whose bytes these are: float32 as int32. A dtype of another width cuts
+    the elements of the last axis up, or joins them. Of Python's types, int and float stand for
+    those of x's width. No gradient passes.
 
     >>> wf.tensor([1.0, -2.0]).view(wf.int32).tolist()
     [1065353216, -1073741824]
@@ -57,7 +77,9 @@ def view(x: Node, /, shape: int | Sequence[int] | DType = (), *more: int, dtype:
 
 
 def _dtype_of_view(x: Node, asked: Any) -> DType:
-    name, is_one = {float: ("float", x.dtype.is_float), int: ("int", x.dtype.kind == "i")}.get(asked, ("", False))
+    name, is_one = {float: ("float", x.dtype.is_float), int: ("int", x.dtype.kind == "i")}.get(
+        asked, ("", False)
+    )
     return x.dtype if is_one else dt.BY_NAME.get(f"{name}{8 * x.dtype.itemsize}") or as_dtype(asked)
 
 
@@ -69,7 +91,9 @@ def _filled_in(name: str, x: Node, shape: Shape) -> Shape:
     if unknown == 1 and fits and known and x.size % known == 0:
         shape = tuple(x.size // known if d == -1 else d for d in shape)
     elif unknown or not fits or known != x.size:
-        raise errors.ShapeError(f"{name}: {x.size} elements of shape {x.shape} do not fit shape {shape}")
+        raise errors.ShapeError(
+            f"{name}: {x.size} elements of shape {x.shape} do not fit shape {shape}"
+        )
     return shape
 
 
@@ -78,7 +102,9 @@ def permute(x: Node, /, axes: int | Sequence[int] = (), *more: int) -> Node:
     order = flat_ints("permute", (axes, *more))
     places = tuple(normalise_axis("permute", a, x.ndim) for a in order)
     if sorted(places) != list(range(x.ndim)):
-        raise errors.ShapeError(f"permute: {order} is not a permutation of the {x.ndim} axes of shape {x.shape}")
+        raise errors.ShapeError(
+            f"permute: {order} is not a permutation of the {x.ndim} axes of shape {x.shape}"
+        )
     return reordered(x, places)
 
 
@@ -90,7 +116,8 @@ def reordered(x: Node, order: tuple[int, ...]) -> Node:
 
 
 def transpose(x: Node, *axes: int | Sequence[int]) -> Node:
-    """No argument: all axes reversed; two ints: those two swapped; a sequence, or more ints: the order of the axes."""
+    """No argument: all axes reversed; two ints: those two swapped; a sequence, or more ints: the
+    order of the axes."""
     if not axes or (len(axes) == 1 and axes[0] is None):
         return reordered(x, tuple(range(x.ndim))[::-1])
     if len(axes) == 2:
@@ -108,7 +135,10 @@ def swapaxes(x: Node, /, axis1: int, axis2: int) -> Node:
 
 def moveaxis(x: Node, source: int | Sequence[int], destination: int | Sequence[int], /) -> Node:
     """One axis or several moved to other places; the others keep their order."""
-    mine, places = axes_in_order("moveaxis", source, x.ndim), axes_in_order("moveaxis", destination, x.ndim)
+    mine, places = (
+        axes_in_order("moveaxis", source, x.ndim),
+        axes_in_order("moveaxis", destination, x.ndim),
+    )
     if len(mine) != len(places):
         raise errors.ShapeError(f"moveaxis: {len(mine)} axes do not go to {len(places)} places")
     order = [i for i in range(x.ndim) if i not in mine]
@@ -156,7 +186,9 @@ def flatten(x: Node, /, start_axis: int = 0, end_axis: int = -1) -> Node:
     """The axes from start to end (included) made one."""
     a, b = (normalise_axis("flatten", axis, max(1, x.ndim)) for axis in (start_axis, end_axis))
     if a > b:
-        raise errors.ShapeError(f"flatten: axis {start_axis} comes after axis {end_axis} in shape {x.shape}")
+        raise errors.ShapeError(
+            f"flatten: axis {start_axis} comes after axis {end_axis} in shape {x.shape}"
+        )
     return graph.reshape(x, (*x.shape[:a], prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))
 
 
@@ -172,16 +204,19 @@ def flip(x: Node, /, axis: Axes = None) -> Node:
 
 
 def window(x: Node, axis: int, size: int, stride: int = 1, dilation: int = 1) -> Node:
-    """Windows along an axis: the axis becomes the window's number, and a new axis after it the place inside the window.
+    """Windows along an axis: the axis becomes the window's number, and a new axis after it the
+    place inside the window.
 
-    Windows begin `stride` elements after each other; their elements are `dilation` apart. It is a view: nothing is copied.
-    Raises ShapeError where no window fits.
+    Windows begin `stride` elements after each other; their elements are `dilation` apart. It is a
+    view: nothing is copied. Raises ShapeError where no window fits.
 
     >>> wf.window(wf.arange(5), 0, 3, stride=2).tolist()
     [[0, 1, 2], [2, 3, 4]]
     """
     a = normalise_axis("window", axis, x.ndim)
-    size, stride, dilation = (as_int("window", "size, stride and dilation", i) for i in (size, stride, dilation))
+    size, stride, dilation = (
+        as_int("window", "size, stride and dilation", i) for i in (size, stride, dilation)
+    )
     reach = (size - 1) * dilation + 1
     if min(size, stride, dilation) < 1 or reach > x.shape[a]:
         raise errors.ShapeError(
@@ -193,7 +228,8 @@ def window(x: Node, axis: int, size: int, stride: int = 1, dilation: int = 1) ->
 
 
 def window_views(shape: Shape, axis: int, size: int, stride: int, dilation: int) -> list[View]:
-    """The views that make windows along an axis, each with the shape of its result; the sizes must fit."""
+    """The views that make windows along an axis, each with the shape of its result; the sizes must
+    fit."""
     views: list[View] = []
     for op, arg in ((Op.EXPAND, ((axis + 1, size),)), (Op.SKEW, (axis, axis + 1, dilation))):
         shape = shape_of(op, shape, arg)
@@ -206,7 +242,8 @@ def window_views(shape: Shape, axis: int, size: int, stride: int, dilation: int)
 
 
 def concat(parts: Sequence[Node], /, axis: int | None = 0) -> Node:
-    """Joined along an existing axis (None: each flattened first); the other extents must agree, dtypes promote."""
+    """Joined along an existing axis (None: each flattened first); the other extents must agree,
+    dtypes promote."""
     if not parts:
         raise errors.ShapeError("concat: there is nothing to join")
     if axis is None:
@@ -219,7 +256,11 @@ def concat(parts: Sequence[Node], /, axis: int | None = 0) -> Node:
             shapes = f"part 0 of shape {first.shape} and part {number} of shape {x.shape}"
             raise errors.ShapeError(f"concat: {shapes} differ in more than axis {a}")
         dtype = promote(dtype, x.dtype)
-    return _joined([as_node("concat", x, dtype) for x in parts if x.shape[a]] or [as_node("concat", first, dtype)], a)
+    return _joined(
+        [as_node("concat", x, dtype) for x in parts if x.shape[a]]
+        or [as_node("concat", first, dtype)],
+        a,
+    )
 
 
 def _without(shape: Shape, axis: int) -> Shape:
@@ -240,7 +281,9 @@ def stack(parts: Sequence[Node], /, axis: int = 0) -> Node:
         raise errors.ShapeError("stack: there is nothing to join")
     for number, x in enumerate(parts):
         if x.shape != parts[0].shape:
-            raise errors.ShapeError(f"stack: part 0 of shape {parts[0].shape} and part {number} of shape {x.shape} differ")
+            raise errors.ShapeError(
+                f"stack: part 0 of shape {parts[0].shape} and part {number} of shape {x.shape} differ"
+            )
     a = normalise_axis("stack", axis, parts[0].ndim + 1)
     return concat([unsqueeze(x, a) for x in parts], a)
 
@@ -257,7 +300,9 @@ def split(x: Node, /, sizes: int | Sequence[int], axis: int = 0) -> list[Node]:
         sizes = [min(sizes, extent - s) for s in starts]
     sizes = flat_ints("split", (sizes,))
     if sum(sizes) != extent or any(s < 0 for s in sizes):
-        raise errors.ShapeError(f"split: sizes {list(sizes)} do not add up to extent {extent} of axis {a}")
+        raise errors.ShapeError(
+            f"split: sizes {list(sizes)} do not add up to extent {extent} of axis {a}"
+        )
     out, start = [], 0
     for size in sizes:
         out.append(part(x, a, start, start + size))
@@ -267,7 +312,11 @@ def split(x: Node, /, sizes: int | Sequence[int], axis: int = 0) -> list[Node]:
 
 def part(x: Node, axis: int, start: int, stop: int) -> Node:
     """Elements start .. stop-1 of one axis."""
-    return node(Op.SLICE, (x,), tuple((start, stop, 1) if i == axis else (0, d, 1) for i, d in enumerate(x.shape)))
+    return node(
+        Op.SLICE,
+        (x,),
+        tuple((start, stop, 1) if i == axis else (0, d, 1) for i, d in enumerate(x.shape)),
+    )
 
 
 def contiguous(x: Node) -> Node:

@@ -1,7 +1,9 @@
-"""Random bits. In: key and draw number as 0-d uint64 Nodes, a count. Out: uint64 Nodes that hold 32 random bits each.
+"""Random bits. In: key and draw number as 0-d uint64 Nodes, a count. Out: uint64 Nodes that hold 32
+random bits each.
 
-Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), as in Random123.
-Element e of draw d has the counter (e low, e high, d low, d high): a pure function of key, draw and position.
+Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC
+2011), as in Random123. Element e of draw d has the counter (e low, e high, d low, d high): a pure
+function of key, draw and position.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def _xor(a: Node, b: Node, key: Node) -> Node:
 
 
 def philox(counter: Words, key: tuple[Node, Node]) -> Words:
-    """Four random words from four counter words of one shape and two 0-d key words; words are uint64 below 2**32."""
+    """Four random words from four counter words of one shape and two 0-d key words; words are
+    uint64 below 2**32."""
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for step in range(ROUNDS):

@@ -1,4 +1,5 @@
-"""Elements repeated, shifted, turned, taken apart and on diagonals. In: Nodes, counts, axes. Out: Nodes. Raises ShapeError."""
+"""Elements repeated, shifted, turned, taken apart and on diagonals. In: Nodes, counts, axes. Out:
+Nodes. Raises ShapeError."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ from .movement import concat, flip, moveaxis, part, ravel, reordered, split, swa
 
 
 def tile(x: Node, /, repetitions: int | Sequence[int], *more: int) -> Node:
-    """x laid side by side, repetitions[i] copies along axis i; missing counts or axes in front are 1."""
+    """x laid side by side, repetitions[i] copies along axis i; missing counts or axes in front are
+    1."""
     counts = flat_ints("tile", (repetitions, *more))
     if min(counts, default=1) < 0:
         raise errors.ShapeError(f"tile: {counts} has a negative count")
@@ -40,7 +42,8 @@ def tile(x: Node, /, repetitions: int | Sequence[int], *more: int) -> Node:
 def repeat(x: Node, repeats: Nested, /, *more: Nested, axis: int | None = None) -> Node:
     """Every element repeated in place along one axis, or in the flattened x: numpy.repeat.
 
-    repeats: an int for all elements, or one count per element (a Tensor is computed, to know the shape of the result).
+    repeats: an int for all elements, or one count per element (a Tensor is computed, to know the
+    shape of the result).
     """
     if more:
         counts = (repeats, *more)
@@ -51,14 +54,19 @@ def repeat(x: Node, repeats: Nested, /, *more: Nested, axis: int | None = None) 
     if isinstance(repeats, (tuple, list)) or (isinstance(repeats, Node) and repeats.ndim):
         return _repeated_each(x, repeats, place)
     count = _require_count(as_int("repeat", "the count", repeats))
-    shape = addressable("repeat", tuple(d * count if a == place else d for a, d in enumerate(x.shape)))
+    shape = addressable(
+        "repeat", tuple(d * count if a == place else d for a, d in enumerate(x.shape))
+    )
     return graph.reshape(graph.expand(x, ((place + 1, count),)), shape)
 
 
 def _repeated_each(x: Node, repeats: Nested, axis: int) -> Node:
     """The place in the result determines the element: the number of elements that end before it."""
     counts = _counts(repeats, x.shape[axis])
-    total, least = (as_int("repeat", "a count", f(counts)) if counts.size else 0 for f in (reductions.sum, reductions.min))
+    total, least = (
+        as_int("repeat", "a count", f(counts)) if counts.size else 0
+        for f in (reductions.sum, reductions.min)
+    )
     _require_count(least)
     addressable("repeat", tuple(total if a == axis else d for a, d in enumerate(x.shape)))
     if not total:
@@ -93,14 +101,18 @@ def _counts(repeats: Nested, extent: int) -> Node:
 
 
 def roll(x: Node, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Node:
-    """Elements moved by `shift` places along the axes (one shift for all, or one each); what leaves comes in on the other side.
+    """Elements moved by `shift` places along the axes (one shift for all, or one each); what leaves
+    comes in on the other side.
 
     Without an axis the flattened x is shifted.
     """
     shifts = flat_ints("roll", (shift,))
     if axis is None:
         return graph.reshape(_rolled(ravel(x), sum(shifts), 0), x.shape)
-    axes = [normalise_axis("roll", a, x.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    axes = [
+        normalise_axis("roll", a, x.ndim)
+        for a in (axis if isinstance(axis, (tuple, list)) else (axis,))
+    ]
     if len(shifts) not in (1, len(axes)):
         raise errors.ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
     for a, s in zip(axes, shifts * len(axes) if len(shifts) == 1 else shifts, strict=True):
@@ -111,7 +123,11 @@ def roll(x: Node, /, shift: int | Sequence[int], axis: int | Sequence[int] | Non
 def _rolled(x: Node, shift: int, axis: int) -> Node:
     extent = x.shape[axis]
     shift %= max(extent, 1)
-    return concat([part(x, axis, extent - shift, extent), part(x, axis, 0, extent - shift)], axis) if shift else x
+    return (
+        concat([part(x, axis, extent - shift, extent), part(x, axis, 0, extent - shift)], axis)
+        if shift
+        else x
+    )
 
 
 def flipud(x: Node, /) -> Node:
@@ -125,7 +141,8 @@ def fliplr(x: Node, /) -> Node:
 
 
 def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
-    """x turned k times by 90 degrees, from the first of two axes towards the second. Raises ShapeError, AxisError."""
+    """x turned k times by 90 degrees, from the first of two axes towards the second. Raises
+    ShapeError, AxisError."""
     both = axes_in_order("rot90", axes, x.ndim)
     if len(both) != 2:
         raise errors.ShapeError(f"rot90: axes must be two ints, not {brief(axes)}")
@@ -176,7 +193,9 @@ def broadcast_arrays(*arrays: Node) -> tuple[Node, ...]:
 def matrix_transpose(x: Node, /) -> Node:
     """The last two axes swapped. Raises ShapeError for fewer than two."""
     if x.ndim < 2:
-        raise errors.ShapeError(f"matrix_transpose: expected at least two axes, got shape {x.shape}")
+        raise errors.ShapeError(
+            f"matrix_transpose: expected at least two axes, got shape {x.shape}"
+        )
     return moveaxis(x, -1, -2)
 
 
@@ -194,11 +213,14 @@ def diagonal(x: Node, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
         top = left = 0
     x = part(part(x, x.ndim - 2, top, top + count), x.ndim - 1, left, left + count)
     flat = graph.reshape(x, (*x.shape[:-2], count * count))
-    return node(Op.SLICE, (flat,), (*((0, d, 1) for d in flat.shape[:-1]), (0, count * count, count + 1)))
+    return node(
+        Op.SLICE, (flat,), (*((0, d, 1) for d in flat.shape[:-1]), (0, count * count, count + 1))
+    )
 
 
 def diag(x: Node, /, k: int = 0) -> Node:
-    """The k-th diagonal of a matrix, or a square matrix with this vector there and zeros elsewhere."""
+    """The k-th diagonal of a matrix, or a square matrix with this vector there and zeros
+    elsewhere."""
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:
@@ -210,6 +232,8 @@ def diag(x: Node, /, k: int = 0) -> Node:
     return node(Op.PAD, (square,), ((max(-k, 0), max(k, 0), 0), (max(k, 0), max(-k, 0), 0)))
 
 
-def trace(x: Node, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None) -> Node:
+def trace(
+    x: Node, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None
+) -> Node:
     """The sum of a diagonal; of bools and integers in 64 bits unless dtype says otherwise."""
     return reductions.sum(diagonal(x, offset, axis1, axis2), -1, dtype=dtype)

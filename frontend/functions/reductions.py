@@ -13,7 +13,20 @@ from ...ir.graph import dtype as dt
 from ...ir.graph import graph
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
-from ..elementwise.all import add, as_float, detach, div, eq, invert, isfinite, isnan, reversed_order, sqrt_, sub, where
+from ..elementwise.all import (
+    add,
+    as_float,
+    detach,
+    div,
+    eq,
+    invert,
+    isfinite,
+    isnan,
+    reversed_order,
+    sqrt_,
+    sub,
+    where,
+)
 from ..elementwise.transcendental import exp, log, power
 from ..operands.arguments import Axes, as_bool, as_real, normalise_axes, normalise_axis
 from ..operands.autocast import runs_in_float32
@@ -38,7 +51,8 @@ def _back(reduced: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
 
 
 def accumulator(x: Node, dtype: DTypeLike) -> Node:
-    """x in the dtype of its sums and products: as given, else at least 64 bits for integers (as in NumPy)."""
+    """x in the dtype of its sums and products: as given, else at least 64 bits for integers (as in
+    NumPy)."""
     if dtype is not None:
         return to_dtype(x, as_dtype(dtype))
     if x.dtype.is_float:
@@ -48,14 +62,18 @@ def accumulator(x: Node, dtype: DTypeLike) -> Node:
 
 @runs_in_float32
 def sum(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike = None) -> Node:
-    """Sum; of bools and integers in 64 bits unless dtype says otherwise (bool: is there any), 0 of nothing."""
+    """Sum; of bools and integers in 64 bits unless dtype says otherwise (bool: is there any), 0 of
+    nothing."""
     x = accumulator(x, dtype)
-    return _reduced("max" if x.dtype is dt.bool_ else "add", x, normalise_axes("sum", axis, x.ndim), keepdims)
+    return _reduced(
+        "max" if x.dtype is dt.bool_ else "add", x, normalise_axes("sum", axis, x.ndim), keepdims
+    )
 
 
 @runs_in_float32
 def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike = None) -> Node:
-    """Product; of bools and integers in 64 bits unless dtype says otherwise (bool: are all), 1 of nothing."""
+    """Product; of bools and integers in 64 bits unless dtype says otherwise (bool: are all), 1 of
+    nothing."""
     x = accumulator(x, dtype)
     if x.dtype is dt.bool_:
         return all(x, axis, keepdims)
@@ -77,18 +95,22 @@ def _mean(x: Node, axis: Axes, keepdims: bool) -> Node:
 
 def _require_elements(name: str, x: Node, axes: tuple[int, ...]) -> None:
     if builtins.any(x.shape[a] == 0 for a in axes):
-        raise errors.ShapeError(f"{name}: shape {x.shape} has no elements along axes {axes}, and {name} of nothing is undefined")
+        raise errors.ShapeError(
+            f"{name}: shape {x.shape} has no elements along axes {axes}, and {name} of nothing is undefined"
+        )
 
 
 def max(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
-    """Greatest element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no elements."""
+    """Greatest element, NaN if there is one; ties share the gradient equally. Raises ShapeError for
+    no elements."""
     axes = normalise_axes("max", axis, x.ndim)
     _require_elements("max", x, axes)
     return _reduced("max", x, axes, keepdims)
 
 
 def min(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
-    """Least element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no elements."""
+    """Least element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no
+    elements."""
     axes = normalise_axes("min", axis, x.ndim)
     _require_elements("min", x, axes)
     return reversed_order(_reduced("max", reversed_order(x), axes, keepdims))
@@ -101,13 +123,18 @@ def any(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
 
 def all(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """True if all elements are not 0; True for no elements."""
-    return invert(_reduced("max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims))
+    return invert(
+        _reduced(
+            "max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims
+        )
+    )
 
 
 @runs_in_float32
 @in_float32
 def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
-    """Mean squared distance from the mean, the divisor being count - correction (1: the sample variance)."""
+    """Mean squared distance from the mean, the divisor being count - correction (1: the sample
+    variance)."""
     x = as_float(x)
     axes = normalise_axes("var", axis, x.ndim)
     count = product(x.shape[a] for a in axes) - as_real("var", "the correction", correction)
@@ -130,12 +157,14 @@ def root(total: Node, order: float = 2) -> Node:
 
 
 def argmax(x: Node, /, axis: int | None = None, keepdims: bool = False) -> Node:
-    """int64 place of the first greatest element (the first NaN, if any) along one axis, or in the flattened x."""
+    """int64 place of the first greatest element (the first NaN, if any) along one axis, or in the
+    flattened x."""
     return _arg_extreme("argmax", x, axis, keepdims)
 
 
 def argmin(x: Node, /, axis: int | None = None, keepdims: bool = False) -> Node:
-    """int64 place of the first least element (the first NaN, if any) along one axis, or in the flattened x."""
+    """int64 place of the first least element (the first NaN, if any) along one axis, or in the
+    flattened x."""
     return _arg_extreme("argmin", reversed_order(x), axis, keepdims)
 
 
@@ -152,13 +181,16 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
     if x.dtype.is_float:
         hit = node(Op.OR, (hit, isnan(x)))
     last = x.shape[place] - 1
-    numbers = to_dtype(node(Op.IOTA, (), x.shape[place]), dt.int32 if last < 1 << 31 else dt.int64)  # twice as many in a vector
+    numbers = to_dtype(
+        node(Op.IOTA, (), x.shape[place]), dt.int32 if last < 1 << 31 else dt.int64
+    )  # twice as many in a vector
     from_end = spread(sub(last, numbers), [place], x.shape)
     first = to_dtype(sub(last, graph.reduce("max", where(hit, from_end, 0), (place,))), dt.int64)
     return reshape(first, kept) if as_bool("reduction", "keepdims", keepdims) else first
 
 
-# ---------------------------------------------------------------- exponentials, the greatest element taken out first
+# ---------------------------------------------------------------- exponentials, the greatest
+# element taken out first
 
 
 @runs_in_float32

@@ -20,7 +20,10 @@ from ..tensor.tracked import Tracked
 def backward(loss: Tracked, gradient: ArrayLike | None, retain_graph: bool) -> None:
     """Tensor.backward."""
     if not loss._requires_grad:
-        why = loss._note or f"this Tensor does not depend on anything that requires a gradient; {_TWICE}"
+        why = (
+            loss._note
+            or f"this Tensor does not depend on anything that requires a gradient; {_TWICE}"
+        )
         raise errors.GradientError(f"backward: {why}")
     _require_history(loss)
     seed = _seed("backward", loss, gradient)
@@ -31,7 +34,9 @@ def backward(loss: Tracked, gradient: ArrayLike | None, retain_graph: bool) -> N
         _require_fresh(leaf)
     owners = {leaf: t for leaf in owned if (t := leaf.arg.owner()) is not None}
     receivers = [*owners.values(), *_retaining(passed)]
-    gradients = ir_grad.vjp([loss.node], [seed], [t.node for t in receivers], _hooks(owners, passed))
+    gradients = ir_grad.vjp(
+        [loss.node], [seed], [t.node for t in receivers], _hooks(owners, passed)
+    )
     for t, g in zip(receivers, gradients, strict=True):
         if g is not None:
             with state.lock:  # another thread may add to the same gradient
@@ -67,11 +72,15 @@ def _require_fresh(leaf: Node) -> None:
 def _seed(name: str, loss: Tracked, gradient: ArrayLike | None) -> Node:
     if gradient is None:
         if loss.size != 1:
-            raise errors.GradientError(f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent")
+            raise errors.GradientError(
+                f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent"
+            )
         return full(1, loss.dtype, loss.shape)
     g = gradient if isinstance(gradient, Tensor) else creation.tensor(gradient)
     if g.shape != loss.shape:
-        raise errors.ShapeError(f"{name}: a cotangent of shape {g.shape} does not fit shape {loss.shape}")
+        raise errors.ShapeError(
+            f"{name}: a cotangent of shape {g.shape} does not fit shape {loss.shape}"
+        )
     return g.astype(loss.dtype).node
 
 
@@ -83,7 +92,9 @@ def _retaining(passed: set[Node]) -> list[AnyTensor]:
 
 def _hooks(owners: dict[Node, AnyTensor], passed: set[Node]) -> dict[Node, Callable[[Node], Node]]:
     """By Node, what its hooks make of a gradient."""
-    hooks = {n: functions for n in passed if (functions := state.hooks.get(n))} if state.hooks else {}
+    hooks = (
+        {n: functions for n in passed if (functions := state.hooks.get(n))} if state.hooks else {}
+    )
     hooks |= {leaf: t._hooks for leaf, t in owners.items() if t._hooks}
     return {n: partial(_replaced, list(functions)) for n, functions in hooks.items()}
 
@@ -96,9 +107,13 @@ def _replaced(hooks: list[Hook], gradient: Node) -> Node:
         if changed is None:
             continue
         if not isinstance(changed, Tensor):
-            raise errors.DTypeError(f"backward: a hook returns a Tensor or None, not {type(changed).__name__}")
+            raise errors.DTypeError(
+                f"backward: a hook returns a Tensor or None, not {type(changed).__name__}"
+            )
         if changed.shape != g.shape:
-            raise errors.ShapeError(f"backward: a hook turned a gradient of shape {g.shape} into one of shape {changed.shape}")
+            raise errors.ShapeError(
+                f"backward: a hook turned a gradient of shape {g.shape} into one of shape {changed.shape}"
+            )
         g = changed.astype(g.dtype)
     return g.node
 

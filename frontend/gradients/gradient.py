@@ -1,4 +1,5 @@
-"""Derivatives of Tensors. In: a loss and what to differentiate by, or a function. Out: lazy gradients."""
+"""Derivatives of Tensors. In: a loss and what to differentiate by, or a function. Out: lazy
+gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ Array = np.ndarray[Any, Any]
 
 
 class no_grad(Mode):
-    """Inside, results do not require gradients: `with wf.no_grad(): ...` or `@wf.no_grad()`; in this thread only."""
+    """Inside, results do not require gradients: `with wf.no_grad(): ...` or `@wf.no_grad()`; in
+    this thread only."""
 
     blocks, value = state.grad_blocks, False
 
@@ -42,10 +44,12 @@ class enable_grad(Mode):
 
 @naming
 def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = False) -> Any:
-    """d loss / d w for each w of `wrt` (one Tensor, or a sequence, of which a list comes back); lazy, and to any order.
+    """d loss / d w for each w of `wrt` (one Tensor, or a sequence, of which a list comes back);
+    lazy, and to any order.
 
-    loss: a single element, or any shape with its cotangent `gradient`. Raises GradientError where the loss does not
-    depend on a w, unless allow_unused: then its gradient is 0; StaleError for a replaced parameter.
+    loss: a single element, or any shape with its cotangent `gradient`. Raises GradientError where
+    the loss does not depend on a w, unless allow_unused: then its gradient is 0; StaleError for a
+    replaced parameter.
     """
     single = isinstance(wrt, Tensor)
     if not isinstance(loss, Tensor):
@@ -53,9 +57,14 @@ def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = Fals
     inputs: list[Tensor] = [wrt] if single else as_sequence("grad", "wrt", wrt)
     for w in inputs:
         if not isinstance(w, Tensor) or not w.dtype.is_float:
-            raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {brief(w)}")
+            raise errors.DTypeError(
+                f"grad: can differentiate by a Tensor of floats only, not by {brief(w)}"
+            )
     gradients = ir_grad.vjp([loss.node], [_seed("grad", loss, gradient)], [w.node for w in inputs])
-    out = [_gradient(loss, w, i, g, allow_unused) for i, (w, g) in enumerate(zip(inputs, gradients, strict=True))]
+    out = [
+        _gradient(loss, w, i, g, allow_unused)
+        for i, (w, g) in enumerate(zip(inputs, gradients, strict=True))
+    ]
     return out[0] if single else out
 
 
@@ -93,16 +102,23 @@ def check_grad(
 ) -> None:
     """Compares the gradient of f by each float input with central differences, in float64.
 
-    f takes Tensors and returns one; of an output with several elements a random combination is differentiated. Of inputs
-    with more than max_elements elements so many are drawn. Raises GradientError with every element that is off, DTypeError
-    where no input has floats.
+    f takes Tensors and returns one; of an output with several elements a random combination is
+    differentiated. Of inputs with more than max_elements elements so many are drawn. Raises
+    GradientError with every element that is off, DTypeError where no input has floats.
     """
     as_function("check_grad", "f", f)
-    eps, rtol, atol = (as_double("check_grad", n, x) for n, x in (("eps", eps), ("rtol", rtol), ("atol", atol)))
+    eps, rtol, atol = (
+        as_double("check_grad", n, x) for n, x in (("eps", eps), ("rtol", rtol), ("atol", atol))
+    )
     if as_int("check_grad", "max_elements", max_elements) < 0:
-        raise errors.ArgumentError(f"check_grad: max_elements must be 0 or more, not {max_elements}")
+        raise errors.ArgumentError(
+            f"check_grad: max_elements must be 0 or more, not {max_elements}"
+        )
     rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
-    arrays = [_in_float64(x if isinstance(x, Tensor) else from_data.of_data(from_data.as_array(x, None))) for x in inputs]
+    arrays = [
+        _in_float64(x if isinstance(x, Tensor) else from_data.of_data(from_data.as_array(x, None)))
+        for x in inputs
+    ]
     places = [x.device if isinstance(x, Tensor) else None for x in inputs]
     tensors = [from_data.of_data(a, device=place) for a, place in zip(arrays, places, strict=True)]
     floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
@@ -116,14 +132,29 @@ def check_grad(
     realize(gradients)
 
     def loss(i: int, changed: Array) -> float:
-        given = [from_data.of_data(changed if k == i else a, device=places[k]) for k, a in enumerate(arrays)]
+        given = [
+            from_data.of_data(changed if k == i else a, device=places[k])
+            for k, a in enumerate(arrays)
+        ]
         return float((f(*given) * weights).sum().item())
 
     wrong: list[str] = []
     for i, g in zip(floats, gradients, strict=True):
-        wrong += _differences(arrays[i], g.cpu().numpy(), partial(loss, i), rng, eps, rtol, atol, max_elements, f"input {i}")
+        wrong += _differences(
+            arrays[i],
+            g.cpu().numpy(),
+            partial(loss, i),
+            rng,
+            eps,
+            rtol,
+            atol,
+            max_elements,
+            f"input {i}",
+        )
     if wrong:
-        raise errors.GradientError("check_grad: the gradient differs from central differences\n" + "\n".join(wrong))
+        raise errors.GradientError(
+            "check_grad: the gradient differs from central differences\n" + "\n".join(wrong)
+        )
 
 
 def _in_float64(x: Tensor) -> Array:
@@ -143,7 +174,11 @@ def _differences(
     name: str,
 ) -> list[str]:
     """One line for each element whose gradient is off."""
-    chosen = np.arange(x.size) if x.size <= max_elements else np.sort(rng.choice(x.size, max_elements, replace=False))
+    chosen = (
+        np.arange(x.size)
+        if x.size <= max_elements
+        else np.sort(rng.choice(x.size, max_elements, replace=False))
+    )
     lines = []
     for k in chosen:
         place = tuple(int(p) for p in np.unravel_index(k, x.shape))
@@ -155,5 +190,7 @@ def _differences(
             values.append(loss(moved))
         numeric, symbolic = (values[0] - values[1]) / (2 * step), float(gradient[place])
         if not abs(numeric - symbolic) <= atol + rtol * max(abs(numeric), abs(symbolic)):
-            lines.append(f"  {name}{list(place)}: gradient {symbolic:.9g}, central difference {numeric:.9g}")
+            lines.append(
+                f"  {name}{list(place)}: gradient {symbolic:.9g}, central difference {numeric:.9g}"
+            )
     return lines

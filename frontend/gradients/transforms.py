@@ -1,7 +1,9 @@
-"""Derivatives of functions. In: functions of Tensors, or of tuples, lists and dicts of them. Out: lazy derivatives.
+"""Derivatives of functions. In: functions of Tensors, or of tuples, lists and dicts of them. Out:
+lazy derivatives.
 
-Each input counts as a value of its own, even where the same Tensor is passed twice or the function builds an equal one; only
-a Tensor in memory that the function reads from outside as well is the same value as the argument.
+Each input counts as a value of its own, even where the same Tensor is passed twice or the function
+builds an equal one; only a Tensor in memory that the function reads from outside as well is the
+same value as the argument.
 """
 
 from __future__ import annotations
@@ -22,16 +24,22 @@ from ..tensor.tensor import Tensor, wrap
 
 
 class _Traced:
-    """A call of a function. `inputs`: what it was given, in the structure of the arguments; `output`: what it returned.
+    """A call of a function. `inputs`: what it was given, in the structure of the arguments;
+    `output`: what it returned.
 
     Their Nodes are kept beside the Tensors, which let go of their history when they are computed.
     """
 
-    def __init__(self, name: str, f: Callable[..., Any], args: Sequence[object], places: Sequence[int]) -> None:
+    def __init__(
+        self, name: str, f: Callable[..., Any], args: Sequence[object], places: Sequence[int]
+    ) -> None:
         self.name = name
         self._originals: dict[Node, Node] = {}  # by the Leaf that stood in for it
         seen: set[Node] = set()
-        given = [tree.mapped(lambda x: self._own(x, seen), a) if i in places else a for i, a in enumerate(args)]
+        given = [
+            tree.mapped(lambda x: self._own(x, seen), a) if i in places else a
+            for i, a in enumerate(args)
+        ]
         self.inputs = [given[i] for i in places]
         self._wrt: list[Node] = [x.node for x in tree.leaves(self.inputs)]
         self.output = as_function(name, "f", f)(*given)
@@ -47,7 +55,9 @@ class _Traced:
         """The input as a Tensor whose Node is that of no other value."""
         t = x if isinstance(x, Tensor) else creation.tensor(x)
         if not t.dtype.is_float:
-            raise errors.DTypeError(f"{self.name}: can differentiate by floats only, an input is {t.dtype.name}{list(t.shape)}")
+            raise errors.DTypeError(
+                f"{self.name}: can differentiate by floats only, an input is {t.dtype.name}{list(t.shape)}"
+            )
         if t.node.op is Op.INPUT and t.node not in seen:
             seen.add(t.node)
             return t
@@ -70,11 +80,17 @@ class _Traced:
         return tree.like(self.output, [wrap(n, t.requires_grad) for n, t in parts])
 
     def pull(self, cotangent: object) -> list[Node]:
-        """The cotangents of the inputs' leaves, in terms of the inputs that the function was given."""
+        """The cotangents of the inputs' leaves, in terms of the inputs that the function was
+        given."""
         seeds = _matching(self.name, "cotangent", cotangent, self.output, "output")
-        floats = [(y, g.node) for y, g in zip(self._outputs, seeds, strict=True) if y.dtype.is_float]
+        floats = [
+            (y, g.node) for y, g in zip(self._outputs, seeds, strict=True) if y.dtype.is_float
+        ]
         cotangents = ir_grad.vjp([y for y, _ in floats], [g for _, g in floats], self._wrt)
-        return [full(0, x.dtype, x.shape) if g is None else g for x, g in zip(self._wrt, cotangents, strict=True)]
+        return [
+            full(0, x.dtype, x.shape) if g is None else g
+            for x, g in zip(self._wrt, cotangents, strict=True)
+        ]
 
     def gradients(self, cotangent: object) -> list[Any]:
         """For the caller, in the structure of the inputs."""
@@ -85,12 +101,16 @@ class _Traced:
 def _matching(name: str, what: str, given: object, wanted: object, of: str) -> list[Tensor]:
     """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
     if not tree.is_like(given, wanted):
-        raise errors.ShapeError(f"{name}: the {what} does not have the structure of the {of}: {brief(given)} for {brief(wanted)}")
+        raise errors.ShapeError(
+            f"{name}: the {what} does not have the structure of the {of}: {brief(given)} for {brief(wanted)}"
+        )
     out = []
     for g, x in zip(tree.leaves(given), tree.leaves(wanted), strict=True):
         t, like = (v if isinstance(v, Tensor) else creation.tensor(v) for v in (g, x))
         if t.shape != like.shape:
-            raise errors.ShapeError(f"{name}: a {what} of shape {t.shape} does not fit an {of} of shape {like.shape}")
+            raise errors.ShapeError(
+                f"{name}: a {what} of shape {t.shape} does not fit an {of} of shape {like.shape}"
+            )
         out.append(t.astype(like.dtype))
     return out
 
@@ -100,26 +120,36 @@ def _one(traced: _Traced) -> Tensor:
     value = traced.output
     if not isinstance(value, Tensor) or value.size != 1:
         text = f"shape {value.shape}" if isinstance(value, Tensor) else brief(value)
-        raise errors.GradientError(f"{traced.name}: the function returned {text}, which is not a single element: sum it up")
+        raise errors.GradientError(
+            f"{traced.name}: the function returned {text}, which is not a single element: sum it up"
+        )
     return wrap(full(1, value.dtype, value.shape))
 
 
 def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that returns (f(*args), its gradient by args[argnums]); a tuple of gradients for several argnums.
+    """A function that returns (f(*args), its gradient by args[argnums]); a tuple of gradients for
+    several argnums.
 
-    The arguments differentiated by are Tensors, numbers, arrays, or tuples, lists and dicts of them; a gradient has the
-    structure of its argument. Raises GradientError unless f returns a single element, DTypeError for arguments not of floats.
+    The arguments differentiated by are Tensors, numbers, arrays, or tuples, lists and dicts of
+    them; a gradient has the structure of its argument. Raises GradientError unless f returns a
+    single element, DTypeError for arguments not of floats.
     """
     as_function("value_and_grad", "f", f)
-    given = [argnums] if isinstance(argnums, int) else as_sequence("value_and_grad", "argnums", argnums)
+    given = (
+        [argnums] if isinstance(argnums, int) else as_sequence("value_and_grad", "argnums", argnums)
+    )
     places = tuple(as_int("value_and_grad", "argnums", i) for i in given)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         wrong = [i for i in places if not -len(args) <= i < len(args)]
         if wrong:
-            raise errors.ArgumentError(f"value_and_grad: argnums names argument {wrong[0]} of {len(args)}")
+            raise errors.ArgumentError(
+                f"value_and_grad: argnums names argument {wrong[0]} of {len(args)}"
+            )
         chosen = [i % len(args) for i in places]
-        given = [a if isinstance(a, (Tensor, *tree.CONTAINERS)) else creation.tensor(a) for a in args]
+        given = [
+            a if isinstance(a, (Tensor, *tree.CONTAINERS)) else creation.tensor(a) for a in args
+        ]
         traced = _Traced("value_and_grad", lambda *xs: f(*xs, **kwargs), given, chosen)
         gradients = traced.gradients(_one(traced))
         return traced.result(), gradients[0] if isinstance(argnums, int) else tuple(gradients)
@@ -130,8 +160,9 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
 def vjp(f: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """(f(*inputs), a function from the cotangent of the output to a tuple of those of the inputs).
 
-    Inputs and output: Tensors, or tuples, lists and dicts of them; cotangents have their structures and shapes. Raises
-    DTypeError for inputs not of floats, ShapeError for a cotangent that does not fit.
+    Inputs and output: Tensors, or tuples, lists and dicts of them; cotangents have their structures
+    and shapes. Raises DTypeError for inputs not of floats, ShapeError for a cotangent that does not
+    fit.
     """
     traced = _Traced("vjp", f, inputs, range(len(inputs)))
     return traced.result(), lambda cotangent: tuple(traced.gradients(cotangent))
@@ -140,23 +171,35 @@ def vjp(f: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[[Any], tuple
 def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """(f(*inputs), its derivative along the tangents, in the structure of the output).
 
-    The tangents have the structures and shapes of the inputs. The vjp is linear in its cotangent; it is differentiated by that
-    (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
+    The tangents have the structures and shapes of the inputs. The vjp is linear in its cotangent;
+    it is differentiated by that (J. Townsend, "A new trick for calculating Jacobian vector
+    products", 2017).
     """
-    inputs, tangents = (tuple(as_sequence("jvp", what, x)) for what, x in (("inputs", inputs), ("tangents", tangents)))
+    inputs, tangents = (
+        tuple(as_sequence("jvp", what, x))
+        for what, x in (("inputs", inputs), ("tangents", tangents))
+    )
     along = _matching("jvp", "tangent", tangents, inputs, "input")
     traced = _Traced("jvp", f, inputs, range(len(inputs)))
     outputs: list[Tensor] = tree.leaves(traced.output)
-    seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape), device_free=True)) for y in outputs]
+    seeds = [
+        wrap(storage.defined_leaf(full(0, y.dtype, y.shape), device_free=True)) for y in outputs
+    ]
     pulled = traced.pull(tree.like(traced.output, seeds))
     pushed = ir_grad.vjp(pulled, [t.node for t in along], [s.node for s in seeds])
-    derivatives = [full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, pushed, strict=True)]
-    return traced.result(), tree.like(traced.output, [wrap(n, traced.tracks) for n in traced.outside(derivatives)])
+    derivatives = [
+        full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, pushed, strict=True)
+    ]
+    return traced.result(), tree.like(
+        traced.output, [wrap(n, traced.tracks) for n in traced.outside(derivatives)]
+    )
 
 
 def hessian_vector_product(f: Callable[[Any], Tensor], x: Any, v: Any) -> Any:
-    """The Hessian of f at x, applied to v: the derivative of the gradient along v, in the structure of x.
+    """The Hessian of f at x, applied to v: the derivative of the gradient along v, in the structure
+    of x.
 
-    x and v: Tensors, or tuples, lists and dicts of them, of equal shapes. Raises GradientError unless f returns one element.
+    x and v: Tensors, or tuples, lists and dicts of them, of equal shapes. Raises GradientError
+    unless f returns one element.
     """
     return jvp(lambda y: value_and_grad(f)(y)[1], (x,), (v,))[1]

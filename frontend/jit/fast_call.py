@@ -48,7 +48,8 @@ Repeat = Callable[..., Any]
 
 
 class Known:
-    """What a Step knows since it ran last: how many changes there had been, and tokens: of the memory of captured Tensors."""
+    """What a Step knows since it ran last: how many changes there had been, and tokens: of the
+    memory of captured Tensors."""
 
     __slots__ = ("changes", "tokens")
 
@@ -66,14 +67,19 @@ def is_repeatable(step: Any) -> bool:
     """Do calls differ in nothing but the addresses of arguments and of new memory."""
     count, written = len(step.layouts), {o for _, o in step.updates}
     plain = all(r.view is None and r.output not in written for r in step.results)
-    touched = [*(t for t, _ in [*step.updates, *step.gradients]), *step.without, *(r.tensor for r in step.results)]
+    touched = [
+        *(t for t, _ in [*step.updates, *step.gradients]),
+        *step.without,
+        *(r.tensor for r in step.results),
+    ]
     if not plain or step.moves or any(t is not None and t < count for t in touched):
         return False
     return all(step.captured_layouts[t - count] == step.new_layouts[o] for t, o in step.updates)
 
 
 def repeater(step: Any, least: int) -> Repeat:
-    """The function. It gives DIFFERS, and has changed nothing, where `Step.run` must look. The caller holds realize.lock.
+    """The function. It gives DIFFERS, and has changed nothing, where `Step.run` must look. The
+    caller holds realize.lock.
 
     `least`: the value of `references` for a Tensor with no other holder.
     """
@@ -102,7 +108,9 @@ class Writer:
     def __init__(self, step: Any, least: int) -> None:
         self.step, self.count = step, len(step.layouts)
         self.lines: list[str] = []
-        self.new = [o for o in range(len(step.makers)) if o not in step.donors]  # outputs that are n0, n1, ..
+        self.new = [
+            o for o in range(len(step.makers)) if o not in step.donors
+        ]  # outputs that are n0, n1, ..
         assigned = [step.captured[t - self.count] for t, _ in step.updates]
         self.values: dict[str, object] = {
             "DIFFERS": DIFFERS,
@@ -133,27 +141,47 @@ class Writer:
         step, tab = self.step, "    "
         self.add("try:", f"    [{', '.join(f't{i}' for i in range(self.count))}] = tensors")
         for i, (layout, tracked) in enumerate(zip(step.layouts, step.tracked, strict=True)):
-            self.add(f"    s{i} = t{i}._storage", f"    if s{i}.layout is not layout{i}:", **{f"layout{i}": layout})
+            self.add(
+                f"    s{i} = t{i}._storage",
+                f"    if s{i}.layout is not layout{i}:",
+                **{f"layout{i}": layout},
+            )
             self.differs_if(f"s{i}.layout != layout{i}", tab * 2)
             self.add(f"        s{i}.layout = layout{i}")  # faster the next time
             self.differs_if(f"{'not ' if tracked else ''}t{i}._requires_grad", tab)
         if step.captured:
             self.differs_if("[t._storage.token for t in captured] != known.tokens", tab)
         if step.updates:
-            self.differs_if("[getrefcount(t._node) + getrefcount(t._storage) for t in assigned] != alone", tab)
-        self.add("except (AttributeError, ValueError):  # no Tensor, or one without memory or Leaf, or another number of them")
+            self.differs_if(
+                "[getrefcount(t._node) + getrefcount(t._storage) for t in assigned] != alone", tab
+            )
+        self.add(
+            "except (AttributeError, ValueError):  # no Tensor, or one without memory or Leaf, or another number of them"
+        )
         self.add("    return DIFFERS")
         if self.count > 1 and not step.is_aliased:
-            same = "t0 is t1" if self.count == 2 else f"len({{{', '.join(f's{i}' for i in range(self.count))}}}) < {self.count}"
+            same = (
+                "t0 is t1"
+                if self.count == 2
+                else f"len({{{', '.join(f's{i}' for i in range(self.count))}}}) < {self.count}"
+            )
             self.differs_if(same)
 
     def python(self) -> None:
         """What Python may have changed."""
         self.differs_if("changes.count != known.changes", changes=state.changes)
-        without_mode = "grad_enabled()" if not self.step.grad_enabled else "grads and not grad_enabled()"
+        without_mode = (
+            "grad_enabled()" if not self.step.grad_enabled else "grads and not grad_enabled()"
+        )
         self.differs_if(without_mode, grad_enabled=state.grad_enabled, grads=state.grads)
-        lowers = "autocast() is not low" if self.step.autocast else "autocasts and autocast() is not None"
-        self.differs_if(lowers, autocasts=state.autocasts, autocast=state.autocast, low=self.step.autocast)
+        lowers = (
+            "autocast() is not low"
+            if self.step.autocast
+            else "autocasts and autocast() is not None"
+        )
+        self.differs_if(
+            lowers, autocasts=state.autocasts, autocast=state.autocast, low=self.step.autocast
+        )
         for k, (what, value) in enumerate(self.step.guards):
             self.differs_if(f"guard{k}() != value{k}", **{f"guard{k}": what, f"value{k}": value})
         if self.step.without:
@@ -165,21 +193,36 @@ class Writer:
     def numbers(self) -> None:
         """0-d inputs that Python makes anew."""
         scalars = self.step.scalars
-        sources = [*(f"*recipe{k}()" for k in range(len(scalars.recipes))), *(f"numbers[{i}]" for i in scalars.places)]
+        sources = [
+            *(f"*recipe{k}()" for k in range(len(scalars.recipes))),
+            *(f"numbers[{i}]" for i in scalars.places),
+        ]
         if sources:
             recipes = {f"recipe{k}": recipe for k, recipe in enumerate(scalars.recipes)}
             self.add(f"values = [{', '.join(sources)}]", **recipes)
             if scalars.packs:
-                self.add("try:", "    pack(block, 0, *values)", "except (PackError, OverflowError):", "    write(values)")
+                self.add(
+                    "try:",
+                    "    pack(block, 0, *values)",
+                    "except (PackError, OverflowError):",
+                    "    write(values)",
+                )
             else:
                 self.add("write(values)")
-            self.values |= {"pack": scalars.pack, "block": scalars.block, "PackError": struct.error, "write": scalars.write}
+            self.values |= {
+                "pack": scalars.pack,
+                "block": scalars.block,
+                "PackError": struct.error,
+                "write": scalars.write,
+            }
 
     def run(self) -> None:
         """The native call on the addresses that differ: those of arguments and of new memory."""
         step, first = self.step, len(self.lines)
         self.numbers()
-        differing = [(word, address_of(f"s{t}", offset)) for word, t, offset in step.inputs if t < self.count]
+        differing = [
+            (word, address_of(f"s{t}", offset)) for word, t, offset in step.inputs if t < self.count
+        ]
         for k, o in enumerate(self.new):
             self.add(f"n{k} = make{k}()", **{f"make{k}": step.makers[o]})
             differing.append((step.first_output + o, f"n{k}.address"))
@@ -196,25 +239,42 @@ class Writer:
             self.takes_back(first)
         self.add("late = None", "try:", f"    if call({addresses}):", "        fail()", call=call)
         self.add("except BaseException as failure:")
-        self.add("    late = late_interrupt(interrupted(failure), program, lines, undo)", late_interrupt=late_interrupt)
-        self.values |= {"fail": step.prepared.fail, "interrupted": step.prepared.interrupted, "undo": step.scalars.undo}
+        self.add(
+            "    late = late_interrupt(interrupted(failure), program, lines, undo)",
+            late_interrupt=late_interrupt,
+        )
+        self.values |= {
+            "fail": step.prepared.fail,
+            "interrupted": step.prepared.interrupted,
+            "undo": step.scalars.undo,
+        }
         self.values |= {"program": step.program, "lines": step.lines}
         for i, k in self.exchanged():
             self.exchange(i, k)
 
     def takes_back(self, first: int) -> None:
-        """Draws of the lines from this one on, which are all before the run, where they are interrupted."""
+        """Draws of the lines from this one on, which are all before the run, where they are
+        interrupted."""
         drawing = self.lines[first:]
         del self.lines[first:]
-        self.add("mark()", "try:", *(f"    {line}" for line in drawing), mark=self.step.scalars.mark)
-        self.add("except BaseException:", "    with deferred():", "        undo()", "        raise", deferred=deferred)
+        self.add(
+            "mark()", "try:", *(f"    {line}" for line in drawing), mark=self.step.scalars.mark
+        )
+        self.add(
+            "except BaseException:",
+            "    with deferred():",
+            "        undo()",
+            "        raise",
+            deferred=deferred,
+        )
 
     def exchanged(self) -> list[tuple[int, int]]:
         """(which captured Tensor is not written in place, which new memory it gets)."""
         return [(t - self.count, self.new.index(o)) for t, o in self.step.updates if o in self.new]
 
     def exchange(self, i: int, k: int) -> None:
-        """Captured Tensor i, which is not written in place, gets the memory of n<k>, which gets the old one."""
+        """Captured Tensor i, which is not written in place, gets the memory of n<k>, which gets the
+        old one."""
         self.add(f"s = captured[{i}]._storage", f"s.buffer, n{k}.buffer = n{k}.buffer, s.buffer")
         self.add(f"s.address, s.offset = n{k}.address, 0", f"s.token = known.tokens[{i}] = k{i}")
         for word, n, offset in self.step.inputs:
@@ -224,7 +284,13 @@ class Writer:
     def whole(self, lines: Sequence[str]) -> None:
         """The same once more where they are interrupted: a call counts as a whole."""
         body = [f"    {line}" for line in lines]
-        self.add("try:", *body, "except BaseException as failure:", "    late = failure", "    with deferred():")
+        self.add(
+            "try:",
+            *body,
+            "except BaseException as failure:",
+            "    late = failure",
+            "    with deferred():",
+        )
         self.add(*(f"    {line}" for line in body), deferred=deferred)
 
     def results(self) -> None:
@@ -237,7 +303,9 @@ class Writer:
                 self.values[f"note{j}"] = r.note
             else:
                 lines.append(f"v{j} = fixed{j}")
-                self.values[f"fixed{j}"] = r.value if r.tensor is None else step.captured[r.tensor - count]
+                self.values[f"fixed{j}"] = (
+                    r.value if r.tensor is None else step.captured[r.tensor - count]
+                )
         lines += [f"captured[{t - count}]._grad = v{j}" for t, j in step.gradients if j is not None]
         cleared = [step.captured[t - count] for t, j in step.gradients if j is None]
         if cleared:
@@ -256,4 +324,6 @@ class Writer:
         elif type(step.result) is list and step.result == [*range(len(step.results))]:
             self.add(f"return [{values}]")
         else:
-            self.add(f"return mapped(result, [{values}].__getitem__)", mapped=mapped, result=step.result)
+            self.add(
+                f"return mapped(result, [{values}].__getitem__)", mapped=mapped, result=step.result
+            )

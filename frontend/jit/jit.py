@@ -1,8 +1,8 @@
 """Functions that run their Python once and machine code ever after. In: a function of Tensors. Out:
 the same function, traced and compiled.
 
-take the arguments apart -> find the step of their signature, or trace the function -> one native call. `compile` makes such a
-step of a graph that stands already.
+take the arguments apart -> find the step of their signature, or trace the function -> one native
+call. `compile` makes such a step of a graph that stands already.
 """
 
 from __future__ import annotations
@@ -42,19 +42,24 @@ Statics = frozenset[int | str]
 
 
 class Jitted:
-    """A function that is traced at the first call with a signature, and from then on runs as one native call."""
+    """A function that is traced at the first call with a signature, and from then on runs as one
+    native call."""
 
     def __init__(self, function: Function, statics: Statics) -> None:
         self._function = function
         self._statics = statics
         self._steps = Steps()
-        self._repeat: Repeat | None = None  # of the step that ran last, if all its arguments are Tensors
+        self._repeat: Repeat | None = (
+            None  # of the step that ran last, if all its arguments are Tensors
+        )
         self._methods: dict[int, tuple[weakref.ref[object], Steps]] = {}  # by id of the instance
         update_wrapper(self, function, updated=())
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         if self._repeat is not None and not kwargs and not state.traces:
-            with realize.lock:  # whose acquire() and `try` would leave room for a signal between them
+            with (
+                realize.lock
+            ):  # whose acquire() and `try` would leave room for a signal between them
                 result = self._repeat(args)
             if result is not DIFFERS:
                 return result
@@ -72,7 +77,8 @@ class Jitted:
         return self._steps.last
 
     def __get__(self, instance: object, owner: type | None = None) -> Jitted | MethodType:
-        """The method of an instance, which is no argument: each has steps of its own, which do not keep it alive."""
+        """The method of an instance, which is no argument: each has steps of its own, which do not
+        keep it alive."""
         return self if instance is None else MethodType(self._call_method, instance)
 
     def _call_method(self, instance: object, /, *args: object, **kwargs: object) -> object:
@@ -85,7 +91,9 @@ class Jitted:
         known = self._methods.get(id(instance))
         if known is None or known[0]() is not instance:
             known = self._methods[id(instance)] = (self._watched(instance), Steps())
-        statics = self._statics and frozenset(n - 1 if isinstance(n, int) else n for n in self._statics)
+        statics = self._statics and frozenset(
+            n - 1 if isinstance(n, int) else n for n in self._statics
+        )
         return MethodType(self._function, instance), statics, known[1]
 
     def _watched(self, instance: object) -> weakref.ref[object]:
@@ -94,7 +102,9 @@ class Jitted:
             return weakref.ref(instance, lambda _: methods.pop(key, None))
         except TypeError:
             kind = type(instance).__name__
-            raise errors.DTypeError(f"jit: {kind} has a jitted method, so its __slots__ need __weakref__") from None
+            raise errors.DTypeError(
+                f"jit: {kind} has a jitted method, so its __slots__ need __weakref__"
+            ) from None
 
 
 def jit(
@@ -103,30 +113,44 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Any:
-    """The function, compiled: `f = wf.jit(f)`, `@wf.jit`, or `@wf.jit(static_argnames="n")`; methods, too.
+    """The function, compiled: `f = wf.jit(f)`, `@wf.jit`, or `@wf.jit(static_argnames="n")`;
+    methods, too.
 
-    The first call with a signature runs the Python code once on Tensors without values; what it computes and assigns becomes
-    one program. Later calls run that program and no Python of the function. Arguments and results are Tensors, arrays, numbers,
-    and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments,
-    shapes, dtypes, strides, which Tensors require a gradient, attributes of Modules that the function reads and does not set,
-    the default dtype, and static arguments: those marked, strings, and all other objects, which must be hashable. A Python
-    number that is passed is an input unless it is marked static, as is a number of a Module once it has changed. Other Python
-    values stay those of the first call.
+    The first call with a signature runs the Python code once on Tensors without values; what it
+    computes and assigns becomes one program. Later calls run that program and no Python of the
+    function. Arguments and results are Tensors, arrays, numbers, and tuples, lists, dicts and
+    dataclasses of them; results are computed. The signature: the structure of the arguments,
+    shapes, dtypes, strides, which Tensors require a gradient, attributes of Modules that the
+    function reads and does not set, the default dtype, and static arguments: those marked, strings,
+    and all other objects, which must be hashable. A Python number that is passed is an input unless
+    it is marked static, as is a number of a Module once it has changed. Other Python values stay
+    those of the first call.
 
-    Parameters, optimiser state and random numbers advance at every call as they do without jit. A Tensor that is not passed is
-    read anew at every call. `.grad` set in the function is None after the call, or the Tensor that was returned of it.
-    Raises JitError at the line that reads a value (item, numpy, bool, print).
+    Parameters, optimiser state and random numbers advance at every call as they do without jit. A
+    Tensor that is not passed is read anew at every call. `.grad` set in the function is None after
+    the call, or the Tensor that was returned of it. Raises JitError at the line that reads a value
+    (item, numpy, bool, print).
     """
     if function is None:
         return partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
-    return Jitted(as_function("jit", "function", function), _statics(function, static_argnums, static_argnames))
+    return Jitted(
+        as_function("jit", "function", function),
+        _statics(function, static_argnums, static_argnames),
+    )
 
 
-def _statics(function: Function, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> Statics:
-    """Both the place and the name of each static parameter, so that it may be passed in either way."""
-    numbers = [argnums] if isinstance(argnums, int) else as_sequence("jit", "static_argnums", argnums)
+def _statics(
+    function: Function, argnums: int | Sequence[int], argnames: str | Sequence[str]
+) -> Statics:
+    """Both the place and the name of each static parameter, so that it may be passed in either
+    way."""
+    numbers = (
+        [argnums] if isinstance(argnums, int) else as_sequence("jit", "static_argnums", argnums)
+    )
     numbers = [as_int("jit", "static_argnums", n) for n in numbers]
-    names = [argnames] if isinstance(argnames, str) else as_sequence("jit", "static_argnames", argnames)
+    names = (
+        [argnames] if isinstance(argnames, str) else as_sequence("jit", "static_argnames", argnames)
+    )
     if not numbers and not names:
         return frozenset()
     parameters = list(signature(function).parameters.values())
@@ -134,10 +158,14 @@ def _statics(function: Function, argnums: int | Sequence[int], argnames: str | S
     kinds = {p.kind for p in parameters}
     for n in numbers:
         if n < 0 or (n >= len(places) and Parameter.VAR_POSITIONAL not in kinds):
-            raise errors.ArgumentError(f"jit: static_argnums names argument {n}, the function has {len(places)}")
+            raise errors.ArgumentError(
+                f"jit: static_argnums names argument {n}, the function has {len(places)}"
+            )
     for name in names:
         if name not in [p.name for p in parameters] and Parameter.VAR_KEYWORD not in kinds:
-            raise errors.ArgumentError(f"jit: static_argnames names {brief(name)}, the function has {', '.join(places)}")
+            raise errors.ArgumentError(
+                f"jit: static_argnames names {brief(name)}, the function has {', '.join(places)}"
+            )
     statics = {*numbers, *names, *(places[n] for n in numbers if n < len(places))}
     return frozenset(statics | {i for i, name in enumerate(places) if name in names})
 
@@ -147,10 +175,18 @@ def _call(
 ) -> tuple[Any, TracedStep | None]:
     """The result, and the step that gave it; with run=False the step alone, which does not run."""
     if state.traces and state.trace() is not None:
-        return function(*args, **kwargs), None  # inside another jitted function it is a function like any other
+        return function(
+            *args, **kwargs
+        ), None  # inside another jitted function it is a function like any other
     arguments = Arguments(args, kwargs, statics)
     tensors = arguments.tensors
-    key = (arguments.structure, _aliases(tensors), state.grad_enabled(), state.autocast(), default_float())
+    key = (
+        arguments.structure,
+        _aliases(tensors),
+        state.grad_enabled(),
+        state.autocast(),
+        default_float(),
+    )
     for _ in range(ATTEMPTS):
         with realize.lock:
             given: list[Any] = [t._storage for t in tensors]
@@ -159,29 +195,40 @@ def _call(
                 given = [realize.value(t) for t in tensors]
             for step in steps.get(key, ()):
                 repeat = step.repeat if run else None
-                if repeat is not None and (result := repeat(tensors, arguments.numbers)) is not DIFFERS:
+                if (
+                    repeat is not None
+                    and (result := repeat(tensors, arguments.numbers)) is not DIFFERS
+                ):
                     steps.last = step
                     return result, step
                 if step.fits(tensors, given):
                     result = step.run(tensors, given, arguments.numbers) if run else None
                     steps.last = step if run else steps.last
                     return result, step
-        retrace_reason.explain(_name(function), steps, key, tensors, given, partial(names_of, args, kwargs))
+        retrace_reason.explain(
+            _name(function), steps, key, tensors, given, partial(names_of, args, kwargs)
+        )
         _add(steps, key, _traced(function, statics, arguments, args, kwargs))
-    raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
+    raise errors.JitError(
+        f"jit: {_name(function)} cannot be traced: what it depends on changes while it is"
+    )
 
 
 def step_behind(what: str, x: object, args: Args, kwargs: Kwargs) -> TracedStep | None:
-    """The step of a call of x with these arguments, traced if need be, not run; without arguments that of the last call.
+    """The step of a call of x with these arguments, traced if need be, not run; without arguments
+    that of the last call.
 
-    None where x is nothing that `jit` or `compile` made. Raises ArgumentError for a function that has not been called.
+    None where x is nothing that `jit` or `compile` made. Raises ArgumentError for a function that
+    has not been called.
     """
     parts = _parts_behind(x)
     if parts is not None:
         return _explained(what, *parts, args, kwargs)
     if isinstance(x, partial) and x.func is _run:
         if kwargs:
-            raise errors.ArgumentError(f"{what}: the inputs of what wf.compile made have no names, got {', '.join(kwargs)}")
+            raise errors.ArgumentError(
+                f"{what}: the inputs of what wf.compile made have no names, got {', '.join(kwargs)}"
+            )
         step: TracedStep = x.args[0]
         if args:
             _fitting(step, args)
@@ -194,27 +241,40 @@ def _parts_behind(x: object) -> tuple[Function, Statics, Steps] | None:
     if isinstance(x, Jitted):
         return x.parts()
     jitted = getattr(x.__func__, "__self__", None) if isinstance(x, MethodType) else None
-    return jitted.parts(x.__self__) if isinstance(x, MethodType) and isinstance(jitted, Jitted) else None
+    return (
+        jitted.parts(x.__self__)
+        if isinstance(x, MethodType) and isinstance(jitted, Jitted)
+        else None
+    )
 
 
-def call_behind(what: str, x: object, args: Args, kwargs: Kwargs) -> tuple[TracedStep, list[Storage], Sequence[float]]:
-    """The step of a call of what `jit` or `compile` made, the memory of its Tensors, and its numbers; nothing runs.
+def call_behind(
+    what: str, x: object, args: Args, kwargs: Kwargs
+) -> tuple[TracedStep, list[Storage], Sequence[float]]:
+    """The step of a call of what `jit` or `compile` made, the memory of its Tensors, and its
+    numbers; nothing runs.
 
     Raises ArgumentError as `step_behind` does, and where the arguments are missing.
     """
     step = step_behind(what, x, args, kwargs)
     if step is None:
-        raise errors.ArgumentError(f"{what}: {brief(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
+        raise errors.ArgumentError(
+            f"{what}: {brief(x)} is not jitted: give wf.jit of it, or the Tensors that it returns"
+        )
     parts = _parts_behind(x)
     if parts is None:
         return step, _fitting(step, args)[1], ()
     arguments = Arguments(args, kwargs, parts[1])
     if len(arguments.tensors) != len(step.layouts):
-        raise errors.ArgumentError(f"{what}: pass the arguments of a call, as wf.{what}({_name(x)}, ...)")
+        raise errors.ArgumentError(
+            f"{what}: pass the arguments of a call, as wf.{what}({_name(x)}, ...)"
+        )
     return step, [*map(realize.value, arguments.tensors)], arguments.numbers
 
 
-def _explained(what: str, function: Function, statics: Statics, steps: Steps, args: Args, kwargs: Kwargs) -> TracedStep:
+def _explained(
+    what: str, function: Function, statics: Statics, steps: Steps, args: Args, kwargs: Kwargs
+) -> TracedStep:
     step = steps.last
     if args or kwargs or (step is None and _takes_nothing(function)):
         tracing().refuse(f"wf.{what}")
@@ -222,7 +282,9 @@ def _explained(what: str, function: Function, statics: Statics, steps: Steps, ar
     if step is None:
         name = _name(function)
         how = f"pass the arguments of a call as wf.{what}({name}, ...), or call it first"
-        raise errors.ArgumentError(f"{what}: {name} has not been called, so there is no program yet: {how}")
+        raise errors.ArgumentError(
+            f"{what}: {name} has not been called, so there is no program yet: {how}"
+        )
     return step
 
 
@@ -238,7 +300,8 @@ def _name(function: object) -> str:
 
 
 def _aliases(tensors: list[Tensor]) -> tuple[int, ...] | None:
-    """Which Tensors are passed several times: for each the place where it is first; None where all differ."""
+    """Which Tensors are passed several times: for each the place where it is first; None where all
+    differ."""
     if len(tensors) < 2:
         return None
     places = [*map(id, tensors)]
@@ -254,13 +317,18 @@ def _add(steps: Steps, key: Key, step: TracedStep) -> None:
             del steps[oldest]
 
 
-def _traced(function: Function, statics: Statics, arguments: Arguments, args: Args, kwargs: Kwargs) -> TracedStep:
+def _traced(
+    function: Function, statics: Statics, arguments: Arguments, args: Args, kwargs: Kwargs
+) -> TracedStep:
     def step_of(trace: Trace) -> TracedStep:
         trace.marks = partial(marks_of, function, args, kwargs, statics)
 
         def recorded_layouts() -> tuple[TracedProgram, list[Layout]]:
             arrays = {*arguments.arrays}
-            layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]
+            layouts = [
+                layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage)
+                for i, t in enumerate(arguments.tensors)
+            ]
             numbers = [wrap(trace.number(v)) for v in arguments.numbers]
             positional, by_name = arguments.replaced(args, kwargs, statics, numbers)
             result = function(*positional, **by_name)
@@ -286,21 +354,31 @@ Updates = Mapping[Tensor, Any] | Sequence[tuple[Tensor, Any]]
 
 
 def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) -> Any:
-    """A function of the inputs that computes the outputs and assigns the updates, in one native call.
+    """A function of the inputs that computes the outputs and assigns the updates, in one native
+    call.
 
-    outputs: a lazy Tensor, or tuples, lists, dicts and dataclasses of them. inputs: the Tensors in their graph in whose place
-    others come, of the same shapes and dtypes. updates: pairs (Tensor, its next value); the graph reads such a Tensor anew at
-    every call. Everything else keeps the value that it has now. Raises ArgumentError for an input that is a constant.
+    outputs: a lazy Tensor, or tuples, lists, dicts and dataclasses of them. inputs: the Tensors in
+    their graph in whose place others come, of the same shapes and dtypes. updates: pairs (Tensor,
+    its next value); the graph reads such a Tensor anew at every call. Everything else keeps the
+    value that it has now. Raises ArgumentError for an input that is a constant.
     """
     given = as_sequence("compile", "inputs", inputs)
-    pairs = list(updates.items() if isinstance(updates, Mapping) else as_sequence("compile", "updates", updates))
+    pairs = list(
+        updates.items()
+        if isinstance(updates, Mapping)
+        else as_sequence("compile", "updates", updates)
+    )
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise errors.DTypeError(f"compile: updates[{i}] must be a pair of a Tensor and its new value, not {brief(pair)}")
+            raise errors.DTypeError(
+                f"compile: updates[{i}] must be a pair of a Tensor and its new value, not {brief(pair)}"
+            )
     for i, t in enumerate([*given, *(p[0] for p in pairs)]):
         if not isinstance(t, Tensor) or is_constant(t.node):
             what = f"inputs[{i}]" if i < len(given) else f"updates[{i - len(given)}]"
-            raise errors.ArgumentError(f"compile: {what} must be a Tensor in memory, as wf.tensor makes, not {brief(t)}")
+            raise errors.ArgumentError(
+                f"compile: {what} must be a Tensor in memory, as wf.tensor makes, not {brief(t)}"
+            )
     known = {t.node: t for t in [*given, *(p[0] for p in pairs)]}
     results, values = mapped(outputs, _node_of), [_node_of(v) for _, v in pairs]
     trace = Trace("compile")
@@ -311,7 +389,9 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
         new = rebuilt_over([*_nodes(results), *values], places)
         for (t, _), value in zip(pairs, values, strict=True):
             state.assign(t, new[value])
-        return record(trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x)), layouts
+        return record(
+            trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x)
+        ), layouts
 
     recorded, layouts = trace.run(recorded_layouts)
     with realize.lock:
@@ -338,15 +418,22 @@ def _fitting(step: TracedStep, inputs: Args) -> tuple[list[Tensor], list[Storage
     """The inputs as the step takes them, and their memory. Raises ArgumentError or ShapeError."""
     arguments = Arguments(inputs, {}, frozenset())
     if arguments.numbers or len(arguments.tensors) != len(step.layouts):
-        raise errors.ArgumentError(f"compile: the inputs must be {len(step.layouts)} Tensors or arrays, not {brief(inputs)}")
+        raise errors.ArgumentError(
+            f"compile: the inputs must be {len(step.layouts)} Tensors or arrays, not {brief(inputs)}"
+        )
     with realize.lock:
         for i in arguments.arrays:
             arguments.tensors[i] = arguments.tensors[i].to(step.layouts[i][3])
-        tensors = [_laid_out(t, layout[2]) for t, layout in zip(arguments.tensors, step.layouts, strict=True)]
+        tensors = [
+            _laid_out(t, layout[2])
+            for t, layout in zip(arguments.tensors, step.layouts, strict=True)
+        ]
         given = [realize.value(t) for t in tensors]
         if not step.fits(tensors, given):
             names = [f"inputs[{i}]" for i in range(len(given))]
-            raise errors.ShapeError(f"compile: {retrace_reason.misfit(step, tensors, given, names)}")
+            raise errors.ShapeError(
+                f"compile: {retrace_reason.misfit(step, tensors, given, names)}"
+            )
         return tensors, given
 
 

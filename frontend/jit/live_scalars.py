@@ -1,4 +1,5 @@
-"""The 0-d inputs of a jitted function that Python makes anew. In: the numbers of a call, recipes. Out: one block of memory."""
+"""The 0-d inputs of a jitted function that Python makes anew. In: the numbers of a call, recipes.
+Out: one block of memory."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ WIDE = 1 << 53  # beyond, an integer is rounded twice on its way to a float32
 
 
 class Scalars:
-    """Slots of eight bytes: those of recipes, then those of `numbers`: (which argument, in which dtype)."""
+    """Slots of eight bytes: those of recipes, then those of `numbers`: (which argument, in which
+    dtype)."""
 
     def __init__(self, trace: Trace, numbers: Sequence[tuple[int, DType]]) -> None:
         self._name = trace.name
@@ -26,12 +28,20 @@ class Scalars:
         self._undo: list[Callable[[], None]] = []
         self.recipes: list[Callable[[], Sequence[float]]] = [live.recipe for live in trace.live]
         self.places = [place for place, _ in numbers]
-        self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [d for _, d in numbers]
-        self._exact = all(d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes)  # what struct packs as we do
+        self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [
+            d for _, d in numbers
+        ]
+        self._exact = all(
+            d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes
+        )  # what struct packs as we do
         first = len(self._dtypes) - len(numbers)
         ints = [i for i, number in enumerate(trace.numbers) if number.kind is int]
-        self._wide = [first + k for k, (i, d) in enumerate(numbers) if d.is_float and i in ints]  # unless they are too large
-        self.packs = self._exact and not self._wide  # does `pack` write `block` as `write` does, wherever it does not fail
+        self._wide = [
+            first + k for k, (i, d) in enumerate(numbers) if d.is_float and i in ints
+        ]  # unless they are too large
+        self.packs = (
+            self._exact and not self._wide
+        )  # does `pack` write `block` as `write` does, wherever it does not fail
         self._memory = allocate(dt.uint64, (len(self._dtypes),))
         self.address = self._memory.address
         self.block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
@@ -56,7 +66,9 @@ class Scalars:
         except (struct.error, OverflowError):  # beyond the range of its dtype
             pass
         try:
-            self.block.raw = b"".join(self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True))
+            self.block.raw = b"".join(
+                self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True)
+            )
         except errors.OverflowError:
             self.undo()
             raise
@@ -82,10 +94,18 @@ class Scalars:
 
     def _packed(self, value: float, dtype: DType) -> bytes:
         try:
-            rounded = float(value) if dtype is dt.float64 else dt.rounded(value, dtype) if dtype.is_float else value
+            rounded = (
+                float(value)
+                if dtype is dt.float64
+                else dt.rounded(value, dtype)
+                if dtype.is_float
+                else value
+            )
             return packed(rounded, dtype).ljust(SLOT, b"\0")
         except (struct.error, OverflowError):
-            raise errors.OverflowError(f"{self._name}: {brief(value)} is out of bounds for {dtype.name}") from None
+            raise errors.OverflowError(
+                f"{self._name}: {brief(value)} is out of bounds for {dtype.name}"
+            ) from None
 
 
 def _format(dtype: DType) -> str:

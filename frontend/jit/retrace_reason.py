@@ -17,7 +17,12 @@ WHAT = ("dtype", "shape", "strides", "device", "requires_grad")
 
 
 def explain(
-    name: str, steps: Steps, key: Key, tensors: Sequence[AnyTensor], given: Sequence[Storage], names: Callable[[], list[str]]
+    name: str,
+    steps: Steps,
+    key: Key,
+    tensors: Sequence[AnyTensor],
+    given: Sequence[Storage],
+    names: Callable[[], list[str]],
 ) -> None:
     """Prints what is new about this call, where WEFT_DEBUG asks for it."""
     if not options.current().debug:
@@ -31,10 +36,16 @@ def explain(
     print(f"jit: {name} is traced: {reason}", file=sys.stderr)
 
 
-def misfit(step: TracedStep, tensors: Sequence[AnyTensor], given: Sequence[Storage], names: Sequence[str]) -> str:
+def misfit(
+    step: TracedStep, tensors: Sequence[AnyTensor], given: Sequence[Storage], names: Sequence[str]
+) -> str:
     """The first thing in which a call differs from those that the step is for."""
-    for t, s, layout, tracked, name in zip(tensors, given, step.layouts, step.tracked, names, strict=True):
-        for what, old, new in zip(WHAT, (*layout, tracked), (*s.layout, t._requires_grad), strict=True):
+    for t, s, layout, tracked, name in zip(
+        tensors, given, step.layouts, step.tracked, names, strict=True
+    ):
+        for what, old, new in zip(
+            WHAT, (*layout, tracked), (*s.layout, t._requires_grad), strict=True
+        ):
             if old != new:
                 return f"{name} has {what} {getattr(new, 'name', new)}, not {getattr(old, 'name', old)}"
     change = step.change()

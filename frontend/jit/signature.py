@@ -1,8 +1,9 @@
 """Signature of a jitted call. In: positional and named arguments. Out: their Tensors, their Python
 numbers, the rest.
 
-The rest is hashable: the structure of tuples, lists, dicts and dataclasses, and what is static: strings, None, Modules, any other
-object, and whatever is marked so. Static objects are compared by equality, which for most is identity.
+The rest is hashable: the structure of tuples, lists, dicts and dataclasses, and what is static:
+strings, None, Modules, any other object, and whatever is marked so. Static objects are compared by
+equality, which for most is identity.
 """
 
 from __future__ import annotations
@@ -30,9 +31,13 @@ from ..tensor.tracked import Tracked
 
 TENSOR, ARRAY, FOREIGN, NUMBER = "tensor", "array", "foreign", "number"
 CONTAINER, RECORD, STATIC = "container", "record", "static"
-Layout = tuple[tuple[DType, Shape, Shape, str], bool]  # (dtype, shape, strides, device), does it require a gradient
+Layout = tuple[
+    tuple[DType, Shape, Shape, str], bool
+]  # (dtype, shape, strides, device), does it require a gradient
 Structure = tuple[object, ...]  # hashable
-Key = tuple[Structure, tuple[int, ...] | None, bool, DType | None, DType]  # of a call, as jit._call makes it
+Key = tuple[
+    Structure, tuple[int, ...] | None, bool, DType | None, DType
+]  # of a call, as jit._call makes it
 Names = int | tuple[Any, ...]  # of children: how many, keys, or fields
 
 _kinds: dict[type, str] = {Tensor: TENSOR, bool: NUMBER, int: NUMBER, float: NUMBER}
@@ -64,11 +69,14 @@ def _kind_of(t: type) -> str:
 
 
 class Arguments:
-    """Arguments taken apart. `structure`: what is neither Tensor nor number; `arrays`: places of arrays among the Tensors."""
+    """Arguments taken apart. `structure`: what is neither Tensor nor number; `arrays`: places of
+    arrays among the Tensors."""
 
     __slots__ = ("arrays", "numbers", "structure", "tensors")
 
-    def __init__(self, args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str]) -> None:
+    def __init__(
+        self, args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str]
+    ) -> None:
         self.tensors: list[Tensor] = []
         self.numbers: list[float] = []
         self.arrays: list[int] = []
@@ -80,7 +88,12 @@ class Arguments:
             else:
                 parts.append(_static(a) if i in statics else self._described(a))
         if kwargs:
-            parts.append(tuple((k, _static(a) if k in statics else self._described(a)) for k, a in kwargs.items()))
+            parts.append(
+                tuple(
+                    (k, _static(a) if k in statics else self._described(a))
+                    for k, a in kwargs.items()
+                )
+            )
         self.structure = tuple(parts)
 
     def _described(self, x: Any) -> object:
@@ -90,7 +103,9 @@ class Arguments:
             self.tensors.append(x)
             return kind
         if kind is NUMBER:
-            self.numbers.append(x if type(x) in (int, float, bool) else int(x) if isinstance(x, int) else float(x))
+            self.numbers.append(
+                x if type(x) in (int, float, bool) else int(x) if isinstance(x, int) else float(x)
+            )
             return type(self.numbers[-1])
         if kind is CONTAINER or kind is RECORD:
             names, children = _children(x)
@@ -102,12 +117,20 @@ class Arguments:
         return ARRAY
 
     def replaced(
-        self, args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str], numbers: list[Tensor]
+        self,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        statics: frozenset[int | str],
+        numbers: list[Tensor],
     ) -> tuple[tuple[object, ...], dict[str, object]]:
         """(args, kwargs) with Tensors for arrays and numbers, in containers of their own."""
         tensors, scalars = iter(self.tensors), iter(numbers)
-        positional = tuple(a if i in statics else _replaced(a, tensors, scalars) for i, a in enumerate(args))
-        return positional, {k: a if k in statics else _replaced(a, tensors, scalars) for k, a in kwargs.items()}
+        positional = tuple(
+            a if i in statics else _replaced(a, tensors, scalars) for i, a in enumerate(args)
+        )
+        return positional, {
+            k: a if k in statics else _replaced(a, tensors, scalars) for k, a in kwargs.items()
+        }
 
 
 def _children(x: Any) -> tuple[Names, list[object]]:
@@ -160,12 +183,15 @@ def _static(x: object) -> object:
     try:
         hash(key)
     except TypeError:
-        raise errors.DTypeError(f"jit: a static argument must be hashable, not {brief(x)}") from None
+        raise errors.DTypeError(
+            f"jit: a static argument must be hashable, not {brief(x)}"
+        ) from None
     return (STATIC, type(x), key)
 
 
 def _of_array(x: object) -> Tensor:
-    """A Tensor over the array's memory where it lies in row-major order, else over a copy: the call only reads it."""
+    """A Tensor over the array's memory where it lies in row-major order, else over a copy: the call
+    only reads it."""
     array = np.asarray(x)
     dtype = dt.from_numpy(array.dtype)
     if dtype is None:
@@ -188,18 +214,31 @@ def layout_of(t: Tensor, stored: Storage) -> Layout:
 
 
 def marks_of(
-    function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str]
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+    statics: frozenset[int | str],
 ) -> list[tuple[str, str]]:
-    """For each Python number among the arguments, in their order: (how errors call its argument, what marks that static)."""
+    """For each Python number among the arguments, in their order: (how errors call its argument,
+    what marks that static)."""
     names: list[str] = []
     with suppress(TypeError, ValueError):  # some functions have no signature
         parameters = signature(function).parameters.values()
-        names += [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+        names += [
+            p.name
+            for p in parameters
+            if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        ]
     given: list[tuple[str | int, object]]
     given = [(names[i] if i < len(names) else i, a) for i, a in enumerate(args) if i not in statics]
     given += [(k, a) for k, a in kwargs.items() if k not in statics]
-    marks = [(f"argument {k!r}", f"static_arg{'nums' if isinstance(k, int) else 'names'}={k!r}") for k, _ in given]
-    return [mark for mark, (_, a) in zip(marks, given, strict=True) for _ in range(_count_numbers(a))]
+    marks = [
+        (f"argument {k!r}", f"static_arg{'nums' if isinstance(k, int) else 'names'}={k!r}")
+        for k, _ in given
+    ]
+    return [
+        mark for mark, (_, a) in zip(marks, given, strict=True) for _ in range(_count_numbers(a))
+    ]
 
 
 def _count_numbers(x: object) -> int:
@@ -225,5 +264,7 @@ def _name(path: str, x: object, paths: list[str]) -> None:
         paths.append(path)
     elif kind in (CONTAINER, RECORD):
         names, children = _children(x)
-        for name, child in zip(range(names) if isinstance(names, int) else names, children, strict=True):
+        for name, child in zip(
+            range(names) if isinstance(names, int) else names, children, strict=True
+        ):
             _name(f"{path}[{name!r}]" if kind is CONTAINER else f"{path}.{name}", child, paths)

@@ -1,8 +1,9 @@
-"""The program of a traced function. In: a Trace, and what the function returned. Out: a TracedProgram:
-key, sources of inputs, uses of outputs.
+"""The program of a traced function. In: a Trace, and what the function returned. Out: a
+TracedProgram: key, sources of inputs, uses of outputs.
 
-The outputs of the program are the next versions of Tensors that the function assigned to, in the order of realize, then what it
-returned. A result that is but a view of an argument needs no program, unless it would show memory that is not Weft's.
+The outputs of the program are the next versions of Tensors that the function assigned to, in the
+order of realize, then what it returned. A result that is but a view of an argument needs no
+program, unless it would show memory that is not Weft's.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ NOTE = "it is the result of a jitted function: call backward() inside"
 
 @dataclass(frozen=True)
 class View:
-    """Part of the memory of a Tensor: number `tensor` of those that the program sees; None: `stored` is the memory itself."""
+    """Part of the memory of a Tensor: number `tensor` of those that the program sees; None:
+    `stored` is the memory itself."""
 
     tensor: int | None
     stored: Storage
@@ -43,7 +45,8 @@ class View:
 
 @dataclass(frozen=True)
 class Result:
-    """One leaf of what the function returns: a Tensor from outside by its number, an output, a view, or any other `value`."""
+    """One leaf of what the function returns: a Tensor from outside by its number, an output, a
+    view, or any other `value`."""
 
     tensor: int | None = None
     output: int | None = None
@@ -60,19 +63,29 @@ class TracedProgram:
     tensors: list[AnyTensor]
     capture: Capture
     key: Key = ()
-    inputs: list[tuple[int | None, int | None, int]] = field(default_factory=list)  # Tensor or slot of a scalar, byte offset
+    inputs: list[tuple[int | None, int | None, int]] = field(
+        default_factory=list
+    )  # Tensor or slot of a scalar, byte offset
     outputs: list[tuple[DType, Shape]] = field(default_factory=list)
     updates: list[tuple[int, int]] = field(default_factory=list)  # (Tensor, output)
     moves: list[tuple[int, View]] = field(default_factory=list)  # (Tensor, view that it gets)
-    donations: list[tuple[int, int]] = field(default_factory=list)  # (output, Tensor whose memory it may take)
+    donations: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # (output, Tensor whose memory it may take)
     results: list[Result] = field(default_factory=list)
-    numbers: list[tuple[int, DType]] = field(default_factory=list)  # those used: which argument, in which dtype
+    numbers: list[tuple[int, DType]] = field(
+        default_factory=list
+    )  # those used: which argument, in which dtype
     result: Any = None  # what was returned, the number of a Result for each leaf
-    gradients: list[tuple[int, int | None]] = field(default_factory=list)  # (Tensor, the Result that its .grad becomes)
+    gradients: list[tuple[int, int | None]] = field(
+        default_factory=list
+    )  # (Tensor, the Result that its .grad becomes)
     without: list[int] = field(default_factory=list)  # Tensors that must have no .grad before
 
 
-def record(trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result: object) -> TracedProgram:
+def record(
+    trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result: object
+) -> TracedProgram:
     """In the running trace, after the function has returned."""
     return _Recorder(trace, given, arrays).record(result)
 
@@ -80,14 +93,20 @@ def record(trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result:
 class _Recorder:
     def __init__(self, trace: Trace, given: Sequence[Tensor], arrays: Sequence[int]) -> None:
         self.trace = trace
-        self.numbers = {id(t): i for i, t in reversed(list(enumerate(given)))}  # by id of the Tensor
+        self.numbers = {
+            id(t): i for i, t in reversed(list(enumerate(given)))
+        }  # by id of the Tensor
         self.foreign = {given[i] for i in arrays}
         self.out = TracedProgram(trace.name, list(given), Capture())
         self.places = {id(o.leaf.arg.storage.buffer): o.tensor for o in trace.outers.values()}
         live = [leaf for live in trace.live for leaf in live.leaves]
         self.slots = {id(leaf.arg.storage.buffer): i for i, leaf in enumerate(live)}
         numbers = enumerate(trace.numbers)
-        self.versions = {id(n.arg.storage.buffer): (i, d) for i, number in numbers for d, n in number.versions.items()}
+        self.versions = {
+            id(n.arg.storage.buffer): (i, d)
+            for i, number in numbers
+            for d, n in number.versions.items()
+        }
         self.leaves: dict[int, int] = {}  # the Result of a Tensor that was returned, by its id
 
     def record(self, result: object) -> TracedProgram:
@@ -107,20 +126,35 @@ class _Recorder:
 
     def _device(self, targets: list[tuple[int, Node]], sources: list[Node]) -> str:
         """Where the program runs. Raises JitError where that is not one device."""
-        wanted = [root for n in [*(n for _, n in targets), *sources] if seen_through(root := root_of(n)) is None]
+        wanted = [
+            root
+            for n in [*(n for _, n in targets), *sources]
+            if seen_through(root := root_of(n)) is None
+        ]
         device = transfers.one_device(self.out.name, wanted)
         for number, n in targets:
             t = self.out.tensors[number]
-            if (stored := t._storage) is not None and stored.device != device and root_of(n) in wanted:
+            if (
+                (stored := t._storage) is not None
+                and stored.device != device
+                and root_of(n) in wanted
+            ):
                 what = f"gives {state.described(t)} on {stored.device} a value on {device}"
-                raise errors.JitError(f"the jitted function {self.out.name} {what}: {transfers.ONE_DEVICE}")
+                raise errors.JitError(
+                    f"the jitted function {self.out.name} {what}: {transfers.ONE_DEVICE}"
+                )
         return device
 
     def _updated(self) -> list[AnyTensor]:
-        """The Tensors from outside that have another value now: the assigned ones in the order of realize, then the others."""
+        """The Tensors from outside that have another value now: the assigned ones in the order of
+        realize, then the others."""
         assigned = [t for t in state.take_pending() if self.trace.is_outer(t)]
         known = {id(t) for t in assigned}
-        changed = [o.tensor for o in self.trace.outers.values() if o.node is not o.leaf and id(o.tensor) not in known]
+        changed = [
+            o.tensor
+            for o in self.trace.outers.values()
+            if o.node is not o.leaf and id(o.tensor) not in known
+        ]
         return assigned + changed
 
     def _number(self, t: AnyTensor) -> int:
@@ -147,10 +181,14 @@ class _Recorder:
         return len(self.out.results) - 1
 
     def _materialised(self, t: Tensor) -> Node:
-        """The Node of a result: strong, and copied where it would show memory that the next call, or another library, writes."""
+        """The Node of a result: strong, and copied where it would show memory that the next call,
+        or another library, writes."""
         n: Node = t.node
         if n in weak_numbers.marks:
-            n = cast(n, default_float() if n.dtype.is_float else default_int if n.dtype.is_int else n.dtype)
+            n = cast(
+                n,
+                default_float() if n.dtype.is_float else default_int if n.dtype.is_int else n.dtype,
+            )
         root = root_of(n)
         while root.op in VIEWED:
             root = root_of(root.src[0])
@@ -160,7 +198,9 @@ class _Recorder:
         source = self.places.get(id(stored.buffer))
         return node(Op.KEEP, (n,)) if source is None or source in self.foreign else n
 
-    def _finish(self, targets: list[tuple[int, Node]], returned: list[Tensor], sources: list[Node]) -> None:
+    def _finish(
+        self, targets: list[tuple[int, Node]], returned: list[Tensor], sources: list[Node]
+    ) -> None:
         out, capture, views = self.out, self.out.capture, self.out.capture.views
         wanted = [n for _, n in targets if root_of(n) not in views]
         places = {root_of(n): k for k, n in reversed(list(enumerate(wanted)))}  # of outputs
@@ -188,7 +228,8 @@ class _Recorder:
         self._donate(donations)
 
     def _input(self, stored: Storage) -> tuple[int | None, int | None, int]:
-        """Where an input's memory is: a Tensor and an offset in bytes, a slot of the scalars, or an address that stays."""
+        """Where an input's memory is: a Tensor and an offset in bytes, a slot of the scalars, or an
+        address that stays."""
         buffer = id(stored.buffer)
         if buffer in self.places:
             return self._number(self.places[buffer]), None, stored.address
@@ -203,7 +244,9 @@ class _Recorder:
 
     def _donate(self, donations: list[tuple[int, int]]) -> None:
         """Memory that a view shows after the call is not donated."""
-        views = [v for _, v in self.out.moves] + [r.view for r in self.out.results if r.view is not None]
+        views = [v for _, v in self.out.moves] + [
+            r.view for r in self.out.results if r.view is not None
+        ]
         shown = {v.tensor for v in views}
         for output, i in donations:
             tensor = self.out.inputs[i][0]
@@ -213,13 +256,19 @@ class _Recorder:
     def _gradients(self) -> None:
         self.out.without = [self._number(t) for t in self.trace.assumes_no_grad]
         outers = [o for o in self.trace.outers.values() if o.is_gradient_used]
-        self.out.gradients = [(self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in outers]
+        self.out.gradients = [
+            (self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in outers
+        ]
         roots = {id(o.gradient): root_of(o.gradient.node) for o in outers if o.gradient is not None}
-        if roots and not any(g in self.leaves or is_constant(n) or n in self.out.capture.index for g, n in roots.items()):
+        if roots and not any(
+            g in self.leaves or is_constant(n) or n in self.out.capture.index
+            for g, n in roots.items()
+        ):
             self._warn_of_lost_gradients(next(iter(roots.values())))
 
     def _warn_of_lost_gradients(self, gradient: Node) -> None:
-        """backward() without effect: most often the optimiser's step stands outside of the function."""
+        """backward() without effect: most often the optimiser's step stands outside of the
+        function."""
         line = gradient.site or (self.trace.name, 0)
         what = f"the jitted function {self.trace.name} calls backward(), but uses and returns none of the gradients"
         advice = "after a call there is no .grad: call optimizer.step() in the function, or return the gradients"

@@ -1,7 +1,9 @@
-"""A traced function, ready to run. In: Tensors and numbers of the signature it was traced for. Out: results, by one native call.
+"""A traced function, ready to run. In: Tensors and numbers of the signature it was traced for. Out:
+results, by one native call.
 
-What differs from call to call is a few addresses. A Tensor that the function assigns to keeps its Leaf where reference counts
-show that nothing else can see it: then it is written in place, or exchanges its memory, and nothing else in Python changes.
+What differs from call to call is a few addresses. A Tensor that the function assigns to keeps its
+Leaf where reference counts show that nothing else can see it: then it is written in place, or
+exchanges its memory, and nothing else in Python changes.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 
 @cache
 def alone() -> int:
-    """The value of `references` for a Tensor with no other holder; measured, because it depends on Python."""
+    """The value of `references` for a Tensor with no other holder; measured, because it depends on
+    Python."""
     from ..tensor.creation import tensor
 
     sole = tensor(0.0, device=CPU)
@@ -41,25 +44,42 @@ def alone() -> int:
 
 
 class Steps(dict[Key, list["TracedStep"]]):
-    """The specialisations of one function by the signature of a call; `last`: the one that ran last."""
+    """The specialisations of one function by the signature of a call; `last`: the one that ran
+    last."""
 
     last: TracedStep | None = None
 
 
 class TracedStep:
-    """One specialisation of a jitted function. Numbers of Tensors count the given ones, then the captured."""
+    """One specialisation of a jitted function. Numbers of Tensors count the given ones, then the
+    captured."""
 
-    def __init__(self, recorded: TracedProgram, trace: Trace, layouts: list[Layout], structure: Structure = ()) -> None:
+    def __init__(
+        self,
+        recorded: TracedProgram,
+        trace: Trace,
+        layouts: list[Layout],
+        structure: Structure = (),
+    ) -> None:
         self.program = program_table.find(recorded.key, recorded.capture)
-        self.structure = self.program.structure.at(recorded.capture.sites, recorded.capture.origins())
+        self.structure = self.program.structure.at(
+            recorded.capture.sites, recorded.capture.origins()
+        )
         self.lines = lines_of(self.program, self.structure.sites)
-        self.prepared = self.program.executable.prepared()  # under realize.lock, so for one at a time
+        self.prepared = (
+            self.program.executable.prepared()
+        )  # under realize.lock, so for one at a time
         self.words = self.prepared.words
         self.name, self.key = recorded.name, recorded.key
-        self.layouts, self.tracked = [layout for layout, _ in layouts], [tracked for _, tracked in layouts]
+        self.layouts, self.tracked = (
+            [layout for layout, _ in layouts],
+            [tracked for _, tracked in layouts],
+        )
         given = recorded.tensors[: len(layouts)]
         self.is_aliased = len({*map(id, given)}) < len(given)
-        self.takes_tensors = not self.is_aliased and all(part is TENSOR for part in structure)  # and nothing else
+        self.takes_tensors = not self.is_aliased and all(
+            part is TENSOR for part in structure
+        )  # and nothing else
         self.captured: list[AnyTensor] = recorded.tensors[len(layouts) :]
         self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
         self._tracked = [t._requires_grad for t in self.captured]
@@ -71,39 +91,58 @@ class TracedStep:
         self.scalars = Scalars(trace, recorded.numbers)
         self._plan_inputs(recorded)
         self._plan_outputs(recorded)
-        self.results, self.result, self.gradients = recorded.results, recorded.result, recorded.gradients
+        self.results, self.result, self.gradients = (
+            recorded.results,
+            recorded.result,
+            recorded.gradients,
+        )
         self.repeat = repeater(self, alone()) if is_repeatable(self) else None
 
     # ------------------------------------------------------------ plans
 
     def _plan_inputs(self, recorded: TracedProgram) -> None:
-        """`inputs`: (which word, which Tensor, the offset of its part in bytes). Other inputs stay where they are."""
+        """`inputs`: (which word, which Tensor, the offset of its part in bytes). Other inputs stay
+        where they are."""
         capture = recorded.capture
         constants = program_table.constants_of(self.program, capture)
-        self._kept = [s for s in [*capture.inputs, *constants] if not s.is_absent]  # lives as long as this
+        self._kept = [
+            s for s in [*capture.inputs, *constants] if not s.is_absent
+        ]  # lives as long as this
         for kept in self._kept:
             kept.mark_shared()
-        self.inputs = [(word, t, offset) for word, (t, _, offset) in enumerate(recorded.inputs) if t is not None]
-        stays: list[tuple[int | None, int | None, int]] = [(None, None, s.address) for s in constants]
+        self.inputs = [
+            (word, t, offset)
+            for word, (t, _, offset) in enumerate(recorded.inputs)
+            if t is not None
+        ]
+        stays: list[tuple[int | None, int | None, int]] = [
+            (None, None, s.address) for s in constants
+        ]
         for word, (tensor, slot, address) in enumerate([*recorded.inputs, *stays]):
             if tensor is None:
                 self.words[word] = address if slot is None else self.scalars.address + 8 * slot
         self.first_output = len(recorded.inputs) + len(constants)
 
     def _plan_outputs(self, recorded: TracedProgram) -> None:
-        """An output has the memory of the Tensor it replaces, the donor, where that is allowed and free; else it is new."""
+        """An output has the memory of the Tensor it replaces, the donor, where that is allowed and
+        free; else it is new."""
         allowed = self.program.executable.donations
         self.donors = {o: t for o, t in recorded.donations if o in allowed}
         device = recorded.capture.device
         self.makers = [storage.allocator(*layout, device) for layout in recorded.outputs]
-        self.new_layouts = [(dtype, shape, row_major_strides(shape), device) for dtype, shape in recorded.outputs]
+        self.new_layouts = [
+            (dtype, shape, row_major_strides(shape), device) for dtype, shape in recorded.outputs
+        ]
         self.updates, self.moves = recorded.updates, recorded.moves
 
     # ------------------------------------------------------------ does it fit
 
     def fits(self, tensors: Sequence[Tensor], given: Sequence[Storage]) -> bool:
-        """Is this the step for these arguments, and for what the function reads from outside as that is now."""
-        if [s.layout for s in given] != self.layouts or [t._requires_grad for t in tensors] != self.tracked:
+        """Is this the step for these arguments, and for what the function reads from outside as
+        that is now."""
+        if [s.layout for s in given] != self.layouts or [
+            t._requires_grad for t in tensors
+        ] != self.tracked:
             return False
         changes = state.changes.count
         if self.change() is not None:
@@ -116,7 +155,10 @@ class TracedStep:
 
     def change(self) -> Callable[[], str] | None:
         """A description of something that Python has changed since the trace, or None."""
-        if self.known.changes != state.changes.count and (difference := self._conditions.difference()) is not None:
+        if (
+            self.known.changes != state.changes.count
+            and (difference := self._conditions.difference()) is not None
+        ):
             return difference
         for what, value in self.guards:
             if (now := what()) != value:
@@ -125,8 +167,11 @@ class TracedStep:
 
     # ------------------------------------------------------------ the call
 
-    def run(self, tensors: Sequence[Tensor], given: Sequence[Storage], numbers: Sequence[float]) -> Any:
-        """The function's result, whatever has changed since the last call. The caller holds realize.lock."""
+    def run(
+        self, tensors: Sequence[Tensor], given: Sequence[Storage], numbers: Sequence[float]
+    ) -> Any:
+        """The function's result, whatever has changed since the last call. The caller holds
+        realize.lock."""
         if watchers.demands:
             watchers.on_run(self.program, self.structure)
         handles = [*tensors, *self.captured]
@@ -141,7 +186,9 @@ class TracedStep:
         watched = program_table.watched_of(self.program)
         for o, make in enumerate(self.makers):
             donor = self.donors.get(o)
-            outputs.append(memory[donor] if donor is not None and free[donor] and watched is None else make())
+            outputs.append(
+                memory[donor] if donor is not None and free[donor] and watched is None else make()
+            )
             self.words[self.first_output + o] = outputs[o].address
         program_table.statistics["runs"] += 1
         self.scalars.mark()
@@ -154,11 +201,17 @@ class TracedStep:
         except BaseException as failure:
             with deferred():
                 if not has_run:
-                    lines = self.lines if watched is None else lines_of(self.program, self.structure.sites)
+                    lines = (
+                        self.lines
+                        if watched is None
+                        else lines_of(self.program, self.structure.sites)
+                    )
                     failure = late_interrupt(failure, self.program, lines, self.scalars.undo)
                 self._finished(handles, memory, outputs, actions)
                 raise failure from None
-        program_table.statistics["donated"] += 0 if watched else sum(free[t] for t in self.donors.values())
+        program_table.statistics["donated"] += (
+            0 if watched else sum(free[t] for t in self.donors.values())
+        )
         if self.repeat is not None and self.captured:
             self._remember()
         return result
@@ -169,8 +222,11 @@ class TracedStep:
         last = self.first_output + len(self.makers)
         watched.run(self.words[: self.first_output], self.words[self.first_output : last])
 
-    def inputs_of(self, given: Sequence[Storage], numbers: Sequence[float]) -> tuple[list[int], object]:
-        """The addresses that a call would read, and what keeps them. Nothing changes. The caller holds realize.lock."""
+    def inputs_of(
+        self, given: Sequence[Storage], numbers: Sequence[float]
+    ) -> tuple[list[int], object]:
+        """The addresses that a call would read, and what keeps them. Nothing changes. The caller
+        holds realize.lock."""
         self.scalars.mark()
         self.scalars.fill(numbers)
         block = self.scalars.copied()
@@ -183,17 +239,25 @@ class TracedStep:
         return addresses, (self, block, memory)
 
     def _is_free(self, t: AnyTensor, held: bool) -> bool:
-        """May the memory of a Tensor be overwritten. `held`: it is one of the arguments, whose memory is in a list."""
+        """May the memory of a Tensor be overwritten. `held`: it is one of the arguments, whose
+        memory is in a list."""
         if not hasattr(t, "_node"):
             state.give_leaf(t)
         s = t._storage
         assert s is not None
-        pinned = s.shared or s.buffer.exported or s.buffer.foreign or t._node.op is not Op.INPUT or t._node.arg.storage is not s
+        pinned = (
+            s.shared
+            or s.buffer.exported
+            or s.buffer.foreign
+            or t._node.op is not Op.INPUT
+            or t._node.arg.storage is not s
+        )
         del s
         return not pinned and references([t])[0] == alone() + held
 
     def _remember(self) -> None:
-        """Notes where the memory of what is captured is now, for calls like this one. What was assigned to is free by now."""
+        """Notes where the memory of what is captured is now, for calls like this one. What was
+        assigned to is free by now."""
         memory = [realize.value(t) for t in self.captured]
         if [s.layout for s in memory] != self.captured_layouts:
             return
@@ -208,10 +272,14 @@ class TracedStep:
         self.known.tokens = [s.token for s in memory]
 
     def _finished(
-        self, handles: Sequence[AnyTensor], memory: Sequence[Storage], outputs: Sequence[Storage], actions: Actions
+        self,
+        handles: Sequence[AnyTensor],
+        memory: Sequence[Storage],
+        outputs: Sequence[Storage],
+        actions: Actions,
     ) -> Any:
-        """After the run: new memory, Tensors that become views, gradients, what Python does, and the result. May be done again
-        where it was interrupted.
+        """After the run: new memory, Tensors that become views, gradients, what Python does, and
+        the result. May be done again where it was interrupted.
         """
         for t, o in self.updates:
             if outputs[o] is not memory[t]:
@@ -225,7 +293,9 @@ class TracedStep:
         return values[0] if self.result == 0 else mapped(self.result, values.__getitem__)
 
 
-def _value(r: Result, handles: Sequence[AnyTensor], memory: Sequence[Storage], outputs: Sequence[Storage]) -> Any:
+def _value(
+    r: Result, handles: Sequence[AnyTensor], memory: Sequence[Storage], outputs: Sequence[Storage]
+) -> Any:
     if r.output is not None:
         return of_storage(outputs[r.output], r.note)
     if r.view is not None:

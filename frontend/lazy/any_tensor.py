@@ -1,4 +1,5 @@
-"""A Tensor as the rooms below its class know it. In: Nodes, memory. Out: Tensors that no table lists.
+"""A Tensor as the rooms below its class know it. In: Nodes, memory. Out: Tensors that no table
+lists.
 
 The class itself stands above what computes values and below what users call: it sets
 `Above.kind`, of which new Tensors are.
@@ -28,8 +29,20 @@ class AnyTensor:
     """The fields of a Tensor."""
 
     __slots__ = {
-        **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "_part_of"), ""),
-        "name": "Its name in errors, if set: `x.name = \"labels\"`. None at first.",
+        **dict.fromkeys(
+            (
+                "__weakref__",
+                "_grad",
+                "_hooks",
+                "_node",
+                "_note",
+                "_requires_grad",
+                "_storage",
+                "_part_of",
+            ),
+            "",
+        ),
+        "name": 'Its name in errors, if set: `x.name = "labels"`. None at first.',
     }
     _is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
     name: str | None
@@ -41,7 +54,6 @@ class AnyTensor:
     _part_of: ref[AnyTensor]  # set in what was taken out of another Tensor by an index
 
     if TYPE_CHECKING:  # the class has them as properties
-
         _grad: AnyTensor | None
         node: Node
         grad: Any  # a Tensor or None
@@ -88,7 +100,9 @@ if TYPE_CHECKING:
         def grad_of(self, t: AnyTensor) -> AnyTensor | None: ...
         def set_grad(self, t: AnyTensor, gradient: AnyTensor | None) -> None: ...
         def require_history(self, passed: set[Node]) -> None: ...
-        def live_scalars(self, recipe: Callable[[], Sequence[float]], dtypes: Sequence[DType]) -> list[Node]: ...
+        def live_scalars(
+            self, recipe: Callable[[], Sequence[float]], dtypes: Sequence[DType]
+        ) -> list[Node]: ...
         def read(self, t: AnyTensor, how: Callable[[Storage], R]) -> R: ...
         def refuse(self, what: str) -> None: ...
 
@@ -100,7 +114,9 @@ if TYPE_CHECKING:
 
         def seen(self, module: Any, name: str, value: Any) -> object: ...
         def assigned(self, module: Any, name: str) -> None: ...
-        def decided(self, ask: Callable[[], object], answer: object, sources: frozenset[Any]) -> None: ...
+        def decided(
+            self, ask: Callable[[], object], answer: object, sources: frozenset[Any]
+        ) -> None: ...
 
 
 class Above:
@@ -110,7 +126,9 @@ class Above:
     """
 
     kind: type[AnyTensor] = AnyTensor  # of new Tensors: wf.Tensor, once that is there
-    backward: Callable[[Any, Any, bool], None]  # of a loss, its cotangent; whether its graph is kept
+    backward: Callable[
+        [Any, Any, bool], None
+    ]  # of a loss, its cotangent; whether its graph is kept
     array_api: Callable[[], ModuleType]  # the namespace of a Tensor
     numpy_functions: Callable[[], ModuleType]  # what NumPy's functions are in Weft
     show: Callable[[CachedProgram, int], None]  # shows a program that is new as options ask for
@@ -126,7 +144,8 @@ def bare(n: Node) -> AnyTensor:
 
 
 def of_storage(stored: Storage, note: str | None = None) -> AnyTensor:
-    """The Tensor of a value in memory; `note` says why it has no history. Its Node is made when something is built from it."""
+    """The Tensor of a value in memory; `note` says why it has no history. Its Node is made when
+    something is built from it."""
     t = object.__new__(Above.kind)
     t._storage, t._note = stored, note
     t._requires_grad = False

@@ -1,8 +1,10 @@
-"""Attributes of Modules on which a jitted function depends. In: what it reads while it is traced. Out: what must stay as it was.
+"""Attributes of Modules on which a jitted function depends. In: what it reads while it is traced.
+Out: what must stay as it was.
 
-Plain values (numbers, bools, texts, None, members of enumerations, tuples of these) are compared; of anything else it counts
-how often it has been set. What was looked for in vain, or found in the class, must not be set over. A Module notes in itself
-which of its attributes were ever read, so that others may change for free.
+Plain values (numbers, bools, texts, None, members of enumerations, tuples of these) are compared;
+of anything else it counts how often it has been set. What was looked for in vain, or found in the
+class, must not be set over. A Module notes in itself which of its attributes were ever read, so
+that others may change for free.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Attributes:
 
 @dataclass
 class Noted:
-    """How often each attribute that was read has been set since. No dict, in which a Module's parts would be looked for."""
+    """How often each attribute that was read has been set since. No dict, in which a Module's parts
+    would be looked for."""
 
     times: dict[str, int] = field(default_factory=dict)
 
@@ -59,16 +62,22 @@ def _present(module: Attributes, name: str) -> object:
 
 def is_plain(value: object) -> bool:
     """Is a value compared as it is."""
-    return type(value) in PLAIN or isinstance(value, Enum) or (type(value) is tuple and all(map(is_plain, value)))
+    return (
+        type(value) in PLAIN
+        or isinstance(value, Enum)
+        or (type(value) is tuple and all(map(is_plain, value)))
+    )
 
 
 def same(a: object, b: object) -> bool:
-    """Are both one object, or plain values of one type that read alike: NaNs do, 0.0 and -0.0 do not."""
+    """Are both one object, or plain values of one type that read alike: NaNs do, 0.0 and -0.0 do
+    not."""
     return a is b or (type(a) is type(b) and is_plain(a) and repr(a) == repr(b))
 
 
 def changed(module: Attributes, name: str, old: object, new: object, is_part: bool) -> None:
-    """An attribute was set or deleted. is_part: it is, or was, a Parameter, a Buffer or a Module."""
+    """An attribute was set or deleted. is_part: it is, or was, a Parameter, a Buffer or a
+    Module."""
     trace = state.trace() if state.traces else None
     if trace is not None:
         trace.reads.assigned(module, name)
@@ -95,7 +104,8 @@ def _observed(self: Attributes, name: str) -> object:
 
 
 def _can_be_set_over(kind: type, name: str) -> bool:
-    """Would an instance's own attribute come before what its class has: before a function, but not before a property."""
+    """Would an instance's own attribute come before what its class has: before a function, but not
+    before a property."""
     return not name.startswith("__") and not hasattr(type(getattr(kind, name, None)), "__set__")
 
 
@@ -104,7 +114,8 @@ _watching: list[AnyTrace] = []  # the traces in force, in any thread
 
 
 def watch(trace: AnyTrace) -> None:
-    """The trace notes every attribute that its thread reads. Otherwise Modules have no __getattribute__, which is slow."""
+    """The trace notes every attribute that its thread reads. Otherwise Modules have no
+    __getattribute__, which is slow."""
     with _lock:
         _watching.append(trace)
         Attributes.__getattribute__ = _observed  # type: ignore[method-assign, assignment]
@@ -119,7 +130,8 @@ def unwatch(trace: AnyTrace) -> None:
 
 
 class Attribute:
-    """One that was read, its value then, and how often it had been set if that is neither plain nor missing.
+    """One that was read, its value then, and how often it had been set if that is neither plain nor
+    missing.
 
     noted: how often each attribute of the Module has been set, which counts on there.
     """
@@ -127,13 +139,21 @@ class Attribute:
     __slots__ = ("is_assigned", "module", "name", "noted", "times", "value")
 
     def __init__(self, module: Attributes, name: str, value: object, noted: dict[str, int]) -> None:
-        is_compared = value is MISSING or (is_plain(value) and _present(module, name) is value)  # no descriptor made it
-        self.module, self.name, self.noted, self.is_assigned = weakref.ref(module), name, noted, False
+        is_compared = value is MISSING or (
+            is_plain(value) and _present(module, name) is value
+        )  # no descriptor made it
+        self.module, self.name, self.noted, self.is_assigned = (
+            weakref.ref(module),
+            name,
+            noted,
+            False,
+        )
         self.value = value if is_compared else MISSING
         self.times = None if is_compared else noted.get(name, 0)
 
     def now(self) -> Any:
-        """The value of a plain or missing one, which stays where the function itself assigned to it while it was traced."""
+        """The value of a plain or missing one, which stays where the function itself assigned to it
+        while it was traced."""
         module = self.module()
         if module is None or self.is_assigned:
             return self.value
@@ -149,11 +169,14 @@ class Attribute:
 
 
 class Reads:
-    """What a function reads while it is traced. live_numbers: those that have changed before become inputs."""
+    """What a function reads while it is traced. live_numbers: those that have changed before become
+    inputs."""
 
     def __init__(self, trace: AnyTrace, live_numbers: bool) -> None:
         self._trace, self._gives_live_numbers = trace, live_numbers
-        self._modules: dict[int, Attributes] = {}  # in the order in which they are met; kept, so that ids stay theirs
+        self._modules: dict[
+            int, Attributes
+        ] = {}  # in the order in which they are met; kept, so that ids stay theirs
         self._attributes: dict[tuple[int, str], Attribute] = {}
         self._numbers: dict[tuple[int, str], LiveNumber] = {}
         self._decisions: list[tuple[Ask, object, Sources]] = []
@@ -175,13 +198,22 @@ class Reads:
             times = noted.setdefault(name, 0)
             attribute = self._attributes[key] = Attribute(module, name, value, noted)
             self._modules[id(module)] = module
-            if self._gives_live_numbers and times and attribute.times is None and type(value) in (int, float):
-                value = self._numbers[key] = LiveNumber(self._trace, attribute.now, value, frozenset({attribute}))
+            if (
+                self._gives_live_numbers
+                and times
+                and attribute.times is None
+                and type(value) in (int, float)
+            ):
+                value = self._numbers[key] = LiveNumber(
+                    self._trace, attribute.now, value, frozenset({attribute})
+                )
         return value
 
     def assigned(self, module: Attributes, name: str) -> None:
         """The function sets an attribute, which is no part of the signature then."""
-        attribute = self._attributes.setdefault((id(module), name), Attribute(module, name, None, {}))
+        attribute = self._attributes.setdefault(
+            (id(module), name), Attribute(module, name, None, {})
+        )
         attribute.is_assigned = True
         self._modules[id(module)] = module
 
@@ -192,7 +224,11 @@ class Reads:
 
     def conditions(self) -> Conditions:
         """What must be as it was for the trace to hold."""
-        compared = [a for key, a in self._attributes.items() if key not in self._numbers and not a.is_assigned]
+        compared = [
+            a
+            for key, a in self._attributes.items()
+            if key not in self._numbers and not a.is_assigned
+        ]
         compared.sort(key=lambda a: a.name == PARTS)  # says less than others do
         return Conditions([*map(weakref.ref, self._modules.values())], compared, self._decisions)
 
@@ -218,7 +254,10 @@ class Conditions:
                 return partial(self._told, attribute)
         for ask, answer, sources in self._decisions:
             if not _answers(ask, answer):
-                return partial(self._told, next((s for s in sources if not same(s.now(), s.value)), next(iter(sources))))
+                return partial(
+                    self._told,
+                    next((s for s in sources if not same(s.now(), s.value)), next(iter(sources))),
+                )
         return None
 
     def _told(self, attribute: Attribute) -> str:
@@ -229,11 +268,15 @@ class Conditions:
         what = f"{kind}.{attribute.name}{where and f' of {where}'}"
         if attribute.times is not None:
             return f"{what} was set anew"
-        old, new = ("nothing" if value is MISSING else brief(value) for value in (attribute.value, attribute.now()))
+        old, new = (
+            "nothing" if value is MISSING else brief(value)
+            for value in (attribute.value, attribute.now())
+        )
         return f"{what} changed from {old} to {new}"
 
     def _path(self, module: Attributes | None) -> str:
-        """Where the Module stands in the first one that holds it, such as Net.drop; nothing for one that stands alone."""
+        """Where the Module stands in the first one that holds it, such as Net.drop; nothing for one
+        that stands alone."""
         for root in (ref() for ref in self._modules):
             if root is not None and root is not module:
                 for name, part in root.named_modules():  # type: ignore[attr-defined]
@@ -245,5 +288,7 @@ class Conditions:
 def _answers(ask: Ask, answer: object) -> bool:
     try:
         return same(ask(), answer)
-    except Exception:  # as a division by a number that is 0 now: the function, traced anew, raises it at its line
+    except (
+        Exception
+    ):  # as a division by a number that is 0 now: the function, traced anew, raises it at its line
         return False

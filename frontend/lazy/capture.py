@@ -1,9 +1,9 @@
 """The part of a Graph that is not in memory yet, as a key without addresses. In: the Nodes wanted.
 Out: a Capture.
 
-The walk stops at values in memory, of the device that it is for or of the CPU. A SLICE of such a value (and the PERMUTEs and
-RESHAPEs between) becomes a strided input, so that a moving window over data is one program. structure.py says what the key is
-made of.
+The walk stops at values in memory, of the device that it is for or of the CPU. A SLICE of such a
+value (and the PERMUTEs and RESHAPEs between) becomes a strided input, so that a moving window over
+data is one program. structure.py says what the key is made of.
 """
 
 from __future__ import annotations
@@ -23,17 +23,36 @@ from ...runtime.memory.storage import VIEWED, Storage, cached, lookup, viewed
 from . import state
 from .any_tensor import AnyTensor as Tensor
 
-_INPUT, _CONST, _EXPAND, _COPY = Op.INPUT, Op.CONST, Op.EXPAND, Op.COPY  # an Enum finds its members slowly
+_INPUT, _CONST, _EXPAND, _COPY = (
+    Op.INPUT,
+    Op.CONST,
+    Op.EXPAND,
+    Op.COPY,
+)  # an Enum finds its members slowly
 NOBODY: Mapping[int, weakref.ref[Tensor]] = {}
 Source = int | tuple[Hashable, ...]  # of the key: the number of an entry, or a constant
-MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than this is not computed along
+MAX_SCALAR_NODES = (
+    256  # a held scalar that needs more Nodes of its own than this is not computed along
+)
 
 
 class Capture:
-    """What a program must compute: `entries` lists the Nodes after their sources, `inputs` the memory they read."""
+    """What a program must compute: `entries` lists the Nodes after their sources, `inputs` the
+    memory they read."""
 
     __slots__ = (
-        *("constants", "device", "entries", "index", "inputs", "owners", "scalars", "sites", "slots", "views"),
+        *(
+            "constants",
+            "device",
+            "entries",
+            "index",
+            "inputs",
+            "owners",
+            "scalars",
+            "sites",
+            "slots",
+            "views",
+        ),
         *("again", "goes_on"),  # what loops repeat
     )
 
@@ -49,7 +68,9 @@ class Capture:
         self.sites: list[Site | None] = []  # of each entry
         self.owners = NOBODY  # by id of a buffer: its Tensor, where memory is a placeholder's
         self.again: list[Node] = []  # what an earlier program has computed without being kept
-        self.scalars: list[tuple[Tensor, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
+        self.scalars: list[
+            tuple[Tensor, Node]
+        ] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
 
     # ------------------------------------------------------------ the walk
 
@@ -86,7 +107,9 @@ class Capture:
                     views[n] = stored
                     continue
                 src = (definition_of(n),)
-            elif src and ((cached and id(n) in cached) or n.op is _COPY) and self._is_stored(n):  # a counter is no read
+            elif (
+                src and ((cached and id(n) in cached) or n.op is _COPY) and self._is_stored(n)
+            ):  # a counter is no read
                 continue
             stack.append(n)
             stack.append(None)
@@ -176,10 +199,14 @@ class Capture:
     def origins(self) -> list[Origin]:
         """Whose value each input is, where that is known, and which line it is from."""
         owners = [self.owners.get(id(s.buffer)) for s in self.inputs]
-        return [(o or getattr(n.arg, "owner", None), n.site) for o, n in zip(owners, self.slots, strict=True)]
+        return [
+            (o or getattr(n.arg, "owner", None), n.site)
+            for o, n in zip(owners, self.slots, strict=True)
+        ]
 
     def packed_constants(self) -> bytes:
-        """The constants, eight bytes per use, so that NaNs and signed zeros compare by their bits."""
+        """The constants, eight bytes per use, so that NaNs and signed zeros compare by their
+        bits."""
         return struct.pack(f"{len(self.constants)}d", *[c for c, _ in self.constants])
 
     # ------------------------------------------------------------ scalars that share this program

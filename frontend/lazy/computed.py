@@ -1,4 +1,5 @@
-"""The values that a program computes. In: a Capture. Out: which of them take time, and which to store for what needs others."""
+"""The values that a program computes. In: a Capture. Out: which of them take time, and which to
+store for what needs others."""
 
 from __future__ import annotations
 
@@ -14,10 +15,14 @@ from .capture import Capture
 _TRANSPARENT = HINTS | VIEWS - {Op.PAD} | {Op.COPY}
 _MAPS = ELEMENTWISE | VIEWS - _TRANSPARENT
 _LOCAL = _MAPS | _TRANSPARENT | LEAVES
-CHEAP = 16  # additions for each element, or one transcendental function, that may be repeated where nothing is loaded
+# additions for each element, or one transcendental function, that may be repeated where nothing is
+# loaded
+CHEAP = 16
 LARGE = 1 << 26  # bytes of a value that is rather computed anew from less
 DEPTH = 16  # maps and products that this takes at most
-MOST_FLIPS = 2  # of each other: a loop may flip a value again and again, and memory is never seen flipped
+MOST_FLIPS = (
+    2  # of each other: a loop may flip a value again and again, and memory is never seen flipped
+)
 
 
 class Computed:
@@ -32,7 +37,8 @@ class Computed:
         return {n for n in self._index if n not in self._views and n.op is not Op.INPUT}
 
     def is_repeated(self, n: Node) -> bool:
-        """Is it worth a look that this has been computed before: what is costly, and numbers from the second time on."""
+        """Is it worth a look that this has been computed before: what is costly, and numbers from
+        the second time on."""
         return n.computed > 1 if n.size == 1 and n.op in _MAPS else self.is_costly(n)
 
     def is_costly(self, n: Node) -> bool:
@@ -53,14 +59,18 @@ class Computed:
         return total >= CHEAP
 
     def computed_often(self, again: Sequence[Node]) -> set[Node]:
-        """Values computed for the third time that something else needs: they will still be there when it is computed."""
+        """Values computed for the third time that something else needs: they will still be there
+        when it is computed."""
         often = {n for n in again if n.computed > 1 and n.nbytes <= LARGE}
         if not often:
             return often
-        return {s for n in self.nodes if n not in often for s in n.src if s in often and s in self.nodes}
+        return {
+            s for n in self.nodes if n not in often for s in n.src if s in often and s in self.nodes
+        }
 
     def stored_for(self, met: Iterable[Node], outputs: Container[Node]) -> list[Node]:
-        """What is stored for those that are made of these: the Nodes, or the fewer bytes that a view or a map needs."""
+        """What is stored for those that are made of these: the Nodes, or the fewer bytes that a
+        view or a map needs."""
         stored: dict[Node, None] = {}
         seen, stack = set(met), list(met)
         while stack:
@@ -76,8 +86,8 @@ class Computed:
         return sorted(kept, key=self._index.__getitem__)
 
     def _smaller(self, n: Node) -> Sequence[Node] | None:
-        """The sources, of a view, of a map that makes more bytes than they have, and of what is cheap to compute again; None for
-        others, and for numbers: a loop may count on and on."""
+        """The sources, of a view, of a map that makes more bytes than they have, and of what is
+        cheap to compute again; None for others, and for numbers: a loop may count on and on."""
         if n.op in LEAVES:
             return ()
         if n.op in _TRANSPARENT:
@@ -93,8 +103,8 @@ class Computed:
         return n.src if grows or not self.is_costly(n) else None
 
     def _much_less(self, n: Node, depth: int = DEPTH) -> set[Node]:
-        """What a large value is made of by maps and products, if that takes half of its bytes at most, as the factors of a matrix
-        product with few steps do; else the value."""
+        """What a large value is made of by maps and products, if that takes half of its bytes at
+        most, as the factors of a matrix product with few steps do; else the value."""
         if n.nbytes <= LARGE or not depth or n not in self.nodes:
             return {n}
         if n.op in _TRANSPARENT:

@@ -1,8 +1,9 @@
-"""Graphs that grow. In: the Nodes that are alive, or that a program computes again. Out: a warning, once per line.
+"""Graphs that grow. In: the Nodes that are alive, or that a program computes again. Out: a warning,
+once per line.
 
-A metric that is summed up and never read, `total += loss`, makes a chain of one op from one line, and the chain keeps all that
-it is to be computed from. Layers of a network and steps of a sequence are built from one line too, but the sums among them are
-few, and no program runs in between.
+A metric that is summed up and never read, `total += loss`, makes a chain of one op from one line,
+and the chain keeps all that it is to be computed from. Layers of a network and steps of a sequence
+are built from one line too, but the sums among them are few, and no program runs in between.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from ...ir.graph.op import ELEMENTWISE, LEAVES, VIEWS, Op
 from ...ir.ops.table import RECORDS
 from . import state
 
-LINKS = 4096  # of one line and op, each the source of the next, that no graph built at once is expected to have
+# of one line and op, each the source of the next, that no graph built at once is expected to have
+LINKS = 4096
 MOST_ALIVE = 4096  # Nodes, before anybody looks
 PERIOD = 64  # programs between two looks
-REPEATING = 3  # programs in a row that contain the one before, and times that they have computed a value
+REPEATING = (
+    3  # programs in a row that contain the one before, and times that they have computed a value
+)
 LOOKS = 4  # in a row that found more Nodes each time, at least one for each program
 
 _ACCUMULATING = frozenset(r.op for r in RECORDS.values() if r.sources > 1)
@@ -28,8 +32,9 @@ _warned: set[tuple[str, int]] = set()  # lines
 
 
 class Seen:
-    """How many Nodes start the next look; how many were alive at the last look after programs, and how often that rose; how
-    many Nodes the last program to repeat work computed again, and how often that rose."""
+    """How many Nodes start the next look; how many were alive at the last look after programs, and
+    how often that rose; how many Nodes the last program to repeat work computed again, and how
+    often that rose."""
 
     limit = MOST_ALIVE
     after_programs = 0
@@ -46,7 +51,8 @@ def look() -> None:
 
 
 def after_programs() -> None:
-    """Warns of a chain that programs did not end; called at every program of which the number is divided by PERIOD."""
+    """Warns of a chain that programs did not end; called at every program of which the number is
+    divided by PERIOD."""
     alive = len(graph.interned)
     Seen.limit = min(Seen.limit, max(MOST_ALIVE, 4 * alive))
     Seen.rises = Seen.rises + 1 if alive >= Seen.after_programs + PERIOD else 0
@@ -70,15 +76,21 @@ def _warn_of(links: int) -> None:
 
 
 def after_repeating(again: Sequence[Node]) -> None:
-    """Warns of programs of which each repeats more than the one before; called for one that computes these Nodes again.
+    """Warns of programs of which each repeats more than the one before; called for one that
+    computes these Nodes again.
 
-    What waits for values is kept, so it takes thousands of Tensors, or values that other threads wait for, to get here.
+    What waits for values is kept, so it takes thousands of Tensors, or values that other threads
+    wait for, to get here.
     """
     Seen.repeating = Seen.repeating + 1 if len(again) > Seen.repeated else 0
     Seen.repeated = len(again)
     if Seen.repeating >= REPEATING:
         for n in again:
-            if n.site is not None and n.computed >= REPEATING and n.op not in ELEMENTWISE | VIEWS | LEAVES:
+            if (
+                n.site is not None
+                and n.computed >= REPEATING
+                and n.op not in ELEMENTWISE | VIEWS | LEAVES
+            ):
                 _warn_once(
                     n.site[:2],
                     f"each read computes what the reads before it have computed, and more: a {n.dtype.name}{list(n.shape)} of "
@@ -94,15 +106,21 @@ def _warn_once(line: tuple[str, int], text: str) -> None:
 
 
 def _longest_chains() -> dict[tuple[str, int], tuple[int, Node]]:
-    """By line: (how many Nodes of its longest chain have another one as a source, the last of them), among the Nodes alive."""
+    """By line: (how many Nodes of its longest chain have another one as a source, the last of
+    them), among the Nodes alive."""
     lengths: dict[Node, int] = {}
     longest: dict[tuple[str, int], tuple[int, Node]] = {}
-    for entry in list(graph.interned.values()):  # in the order in which they were made: sources first
+    for entry in list(
+        graph.interned.values()
+    ):  # in the order in which they were made: sources first
         n = entry()
         if n is None or n.op not in _ACCUMULATING or n.site is None:
             continue
         before = [s.src[0] if s.op is Op.CAST else s for s in n.src]
-        length = max((lengths[s] + 1 for s in before if s in lengths and s.op is n.op and s.site == n.site), default=0)
+        length = max(
+            (lengths[s] + 1 for s in before if s in lengths and s.op is n.op and s.site == n.site),
+            default=0,
+        )
         lengths[n] = length
         line = n.site[:2]
         if line not in longest or longest[line][0] < length:

@@ -13,7 +13,8 @@ _CLOSED = {r.op for r in RECORDS.values() if not r.derivatives} | {Op.DETACH, Op
 
 
 def reached(root: Node) -> tuple[list[Node], set[Node]]:
-    """(INPUTs with an owner in a fixed order, every Node passed); stops where no derivative passes."""
+    """(INPUTs with an owner in a fixed order, every Node passed); stops where no derivative
+    passes."""
     owned: list[Node] = []
     seen = {root}
     stack = [root]
@@ -31,7 +32,8 @@ def reached(root: Node) -> tuple[list[Node], set[Node]]:
 
 
 def depends(root: Node, on: Node) -> bool:
-    """Is there any path from the root to the Node, if only through steps and comparisons; DETACH ends a path."""
+    """Is there any path from the root to the Node, if only through steps and comparisons; DETACH
+    ends a path."""
     return any(n is on for n in reach([root], lambda n: () if n.op is Op.DETACH else n.src))
 
 

@@ -1,4 +1,5 @@
-"""Jobs: all that one program computes. In: Tensors. Out: a Job: their captured graph and its outputs."""
+"""Jobs: all that one program computes. In: Tensors. Out: a Job: their captured graph and its
+outputs."""
 
 from __future__ import annotations
 
@@ -18,11 +19,13 @@ from .carried import Carry, carry_of
 
 @dataclass(slots=True)
 class Job:
-    """What one program is asked for. `donations`: (output, input) where an assign replaces that input.
+    """What one program is asked for. `donations`: (output, input) where an assign replaces that
+    input.
 
-    `nodes`: what the Tensors stood for when their graph was captured; another thread may move them on. `places`: the output
-    of each Tensor. Those of one Node have one, as a parameter and its copy that wait for the same update. `roots`: what computes
-    the outputs; `carry`: those kept for the next turn of a loop.
+    `nodes`: what the Tensors stood for when their graph was captured; another thread may move them
+    on. `places`: the output of each Tensor. Those of one Node have one, as a parameter and its copy
+    that wait for the same update. `roots`: what computes the outputs; `carry`: those kept for the
+    next turn of a loop.
     """
 
     tensors: list[Tensor]
@@ -40,12 +43,16 @@ def root_of(n: Node) -> Node:
     return n.arg.definition or n if n.op is Op.INPUT else n
 
 
-def job_of(device: str, tensors: list[Tensor], with_scalars: bool = False, inside: Sequence[Tensor] = ()) -> Job:
+def job_of(
+    device: str, tensors: list[Tensor], with_scalars: bool = False, inside: Sequence[Tensor] = ()
+) -> Job:
     capture = Capture(device)
     asked = {id(t): (t, t.node) for t in tensors}
     for _, n in asked.values():
         visit(capture, root_of(n))
-    asked |= {id(t): (t, n) for t in inside if t._stored() is None and (n := t.node) in capture.index}
+    asked |= {
+        id(t): (t, n) for t in inside if t._stored() is None and (n := t.node) in capture.index
+    }
     if with_scalars:
         _visit_scalars(capture)
     for t, n in capture.scalars:
@@ -97,8 +104,11 @@ def _visit_scalars(capture: Capture) -> None:
 
 
 def donations_of(nodes: list[Node], capture: Capture) -> list[tuple[int, int]]:
-    """Pairs (output, input) of which the output may take the input's memory if nothing else needs it."""
-    replaced = [(k, n, n.arg.previous) for k, n in enumerate(nodes) if n.op is Op.INPUT and n.arg.previous]
+    """Pairs (output, input) of which the output may take the input's memory if nothing else needs
+    it."""
+    replaced = [
+        (k, n, n.arg.previous) for k, n in enumerate(nodes) if n.op is Op.INPUT and n.arg.previous
+    ]
     if not replaced:
         return []
     place = {id(n): j for j, n in enumerate(capture.slots)}

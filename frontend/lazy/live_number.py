@@ -1,8 +1,8 @@
-"""A number of a Module that has changed between calls. In: an attribute, as a traced function reads it. Out: a number for Python
-to compute with, which operations on Tensors take as an input.
+"""A number of a Module that has changed between calls. In: an attribute, as a traced function reads
+it. Out: a number for Python to compute with, which operations on Tensors take as an input.
 
-Arithmetic gives another LiveNumber, whose recipe repeats it at every call. Whatever needs the value itself (a comparison, a
-shape, `math.sqrt`) gets it, and the answer becomes part of the signature.
+Arithmetic gives another LiveNumber, whose recipe repeats it at every call. Whatever needs the value
+itself (a comparison, a shape, `math.sqrt`) gets it, and the answer becomes part of the signature.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def _parts(x: LiveNumber | float) -> tuple[float, Recipe, Sources]:
 
 
 def _applied(op: Operation, live: LiveNumber, a: LiveNumber | float, b: LiveNumber | float) -> Any:
-    """What the operator gives for two numbers, `live` being one of them: a LiveNumber, or a truth value."""
+    """What the operator gives for two numbers, `live` being one of them: a LiveNumber, or a truth
+    value."""
     if not all(type(x) in (LiveNumber, int, float, bool) for x in (a, b)):
         return NotImplemented
     (x, ask_x, of_x), (y, ask_y, of_y) = _parts(a), _parts(b)
@@ -69,7 +70,8 @@ def plain(x: Any) -> Any:
 
 @final
 class LiveNumber:
-    """Stands for an int or a float, and says so to isinstance(). `recipe` makes the value of a call from what `sources` are."""
+    """Stands for an int or a float, and says so to isinstance(). `recipe` makes the value of a call
+    from what `sources` are."""
 
     __slots__ = ("_inputs", "_trace", "recipe", "sources", "value")
 
@@ -89,7 +91,9 @@ class LiveNumber:
             recipe, kind = self.recipe, type(self.value)
             self._decided(lambda: type(recipe()), kind)
             is_rounded_twice = kind is int and dtype.is_float  # unless we do it
-            values = (lambda: [rounded(recipe(), dtype)]) if is_rounded_twice else lambda: [recipe()]
+            values = (
+                (lambda: [rounded(recipe(), dtype)]) if is_rounded_twice else lambda: [recipe()]
+            )
             self._inputs[dtype] = self._trace.live_scalars(values, [dtype])[0]
         return self._inputs[dtype]
 
@@ -127,10 +131,28 @@ class LiveNumber:
     __gt__, __ge__, __ne__ = _binary(operator.gt), _binary(operator.ge), _binary(operator.ne)
     __neg__, __pos__, __abs__ = _unary(operator.neg), _unary(operator.pos), _unary(abs)
 
-    __int__, __float__, __complex__, __index__ = _of_value(int), _of_value(float), _of_value(complex), _of_value(operator.index)
+    __int__, __float__, __complex__, __index__ = (
+        _of_value(int),
+        _of_value(float),
+        _of_value(complex),
+        _of_value(operator.index),
+    )
     __round__, __trunc__ = _of_value(round), _of_value(math.trunc)
     __floor__, __ceil__ = _of_value(math.floor), _of_value(math.ceil)
-    __hash__, __repr__, __str__, __format__ = _of_value(hash), _of_value(repr), _of_value(str), _of_value(format)
+    __hash__, __repr__, __str__, __format__ = (
+        _of_value(hash),
+        _of_value(repr),
+        _of_value(str),
+        _of_value(format),
+    )
     __divmod__, __rdivmod__ = _of_value(divmod), _of_value(lambda x, y: divmod(y, x))
-    __and__, __or__, __xor__ = _of_value(operator.and_), _of_value(operator.or_), _of_value(operator.xor)
-    __lshift__, __rshift__, __invert__ = _of_value(operator.lshift), _of_value(operator.rshift), _of_value(operator.invert)
+    __and__, __or__, __xor__ = (
+        _of_value(operator.and_),
+        _of_value(operator.or_),
+        _of_value(operator.xor),
+    )
+    __lshift__, __rshift__, __invert__ = (
+        _of_value(operator.lshift),
+        _of_value(operator.rshift),
+        _of_value(operator.invert),
+    )

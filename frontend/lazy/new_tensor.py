@@ -14,7 +14,8 @@ from .state import grads
 
 
 def wrap(n: Node, requires_grad: bool = False) -> AnyTensor:
-    """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from its history."""
+    """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from
+    its history."""
     t = object.__new__(Above.kind)
     if requires_grad and not (n.dtype.kind == "f" and (not grads or state.grad_enabled())):
         requires_grad = False
@@ -25,7 +26,9 @@ def wrap(n: Node, requires_grad: bool = False) -> AnyTensor:
     t._storage = t._grad = t.name = t._note = t._hooks = None
     if state.traces:
         state.born(t)
-    elif state.loops and n.op is not Op.INPUT and (lazy := state.loops.get(get_ident())) is not None:
+    elif (
+        state.loops and n.op is not Op.INPUT and (lazy := state.loops.get(get_ident())) is not None
+    ):
         lazy.append(ref(t))
     if not n.shape and n.op is not Op.INPUT:
         state.hold_scalar(t)

@@ -1,11 +1,13 @@
-"""Long graphs that repeat, cut in pieces. In: a Capture. Out: Nodes to compute beforehand, piece by piece.
+"""Long graphs that repeat, cut in pieces. In: a Capture. Out: Nodes to compute beforehand, piece by
+piece.
 
     for _ in range(500):
         x = 3.7 * x * (1 - x)
         history.append(x)
 
-If nothing is read before `wf.stack(history)`, the graph has 500 equal turns, which would take seconds to compile as one program.
-In pieces of some turns each it is one short program that runs many times.
+If nothing is read before `wf.stack(history)`, the graph has 500 equal turns, which would take
+seconds to compile as one program. In pieces of some turns each it is one short program that runs
+many times.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ WORK = 100_000  # elements a Node, on average: with more, time is not lost in co
 
 
 def pieces(capture: Capture, roots: Sequence[Node]) -> list[list[Node]]:
-    """What to compute before the roots, in this order, each list by a program of its own; nothing where too little repeats."""
+    """What to compute before the roots, in this order, each list by a program of its own; nothing
+    where too little repeats."""
     count = len(capture.entries)
     if count < LEAST_NODES:
         return []
@@ -52,9 +55,13 @@ def _sources(entry: tuple[Hashable, ...]) -> list[int]:
 
 
 def _of_copies(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> list[list[Node]]:
-    """Parts that differ in nothing but the values in memory that they read: `wf.stack([f(x) for x in xs])`."""
+    """Parts that differ in nothing but the values in memory that they read: `wf.stack([f(x) for x
+    in xs])`."""
     forms = _forms(capture)
-    often, readers = Counter(forms), Counter(s for entry in capture.entries for s in _sources(entry))
+    often, readers = (
+        Counter(forms),
+        Counter(s for entry in capture.entries for s in _sources(entry)),
+    )
     groups = DisjointSets(len(forms))
     for i, entry in enumerate(capture.entries):
         if often[forms[i]] >= LEAST_COPIES > readers[i] and isinstance(entry[0], Op):
@@ -68,22 +75,34 @@ def _of_copies(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> lis
     if sum(map(len, parts)) * LEAST_SHARE < len(forms):
         return []
     needed = {i for i, n in enumerate(nodes) if n in roots}
-    needed.update(s for i, entry in enumerate(capture.entries) for s in _sources(entry) if groups.of(s) != groups.of(i))
+    needed.update(
+        s
+        for i, entry in enumerate(capture.entries)
+        for s in _sources(entry)
+        if groups.of(s) != groups.of(i)
+    )
     together = max(1, round(PIECE / len(parts[0])))
     here = Computed(capture)
     chunks = [parts[k : k + together] for k in range(0, len(parts), together)]
-    stored = [here.stored_for([nodes[i] for part in chunk for i in part if i in needed], ()) for chunk in chunks]
+    stored = [
+        here.stored_for([nodes[i] for part in chunk for i in part if i in needed], ())
+        for chunk in chunks
+    ]
     return [piece for piece in stored if piece]
 
 
 def _forms(capture: Capture) -> list[int]:
-    """For each entry the number of what it computes; equal if only the memory that is read differs."""
+    """For each entry the number of what it computes; equal if only the memory that is read
+    differs."""
     known: dict[tuple[Hashable, ...], int] = {}
     numbers: list[int] = []
     for entry in capture.entries:
         form = entry
         if isinstance(entry[0], Op):
-            form = (*entry[:2], *(("of", numbers[s]) if isinstance(s, int) else s for s in entry[2:]))
+            form = (
+                *entry[:2],
+                *(("of", numbers[s]) if isinstance(s, int) else s for s in entry[2:]),
+            )
         numbers.append(known.setdefault(form, len(known)))
     return numbers
 
@@ -104,7 +123,11 @@ def _of_turns(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> list
         begin = _narrowest(nodes, last_use, region)
         done = 0 if region is repeated[0] else begin - region.turn
         for stop in range(begin, region.stop + 1, size):
-            met = [n for i, n in enumerate(islice(nodes, done, stop), done) if last_use[i] >= stop and n in here.nodes]
+            met = [
+                n
+                for i, n in enumerate(islice(nodes, done, stop), done)
+                if last_use[i] >= stop and n in here.nodes
+            ]
             out.append(here.stored_for(met, ()))
             done = stop
     return [piece for piece in out if piece]
@@ -116,7 +139,9 @@ def _labels(nodes: Sequence[Node]) -> list[int]:
     labels = []
     for n in nodes:
         arg = None if n.op is Op.INPUT else n.arg
-        labels.append(known.setdefault((n.op, arg, n.dtype, n.shape, n.site if n.src else None), len(known)))
+        labels.append(
+            known.setdefault((n.op, arg, n.dtype, n.shape, n.site if n.src else None), len(known))
+        )
     return labels
 
 

@@ -1,4 +1,5 @@
-"""Programs by key. In: a captured graph. Out: its Program, from the table of this process or built; what it takes to run it."""
+"""Programs by key. In: a captured graph. Out: its Program, from the table of this process or built;
+what it takes to run it."""
 
 from __future__ import annotations
 
@@ -17,14 +18,19 @@ from .capture import Capture
 if TYPE_CHECKING:
     from ...compiler.programs.nan_checked import Watched
 
-MAX_PROGRAMS = 4096  # of 13 KB or more each; what was used the longest ago is forgotten beyond, and stays in the disk cache
-statistics = dict.fromkeys(("built", "found", "generalised", "runs", "donated"), 0)  # programs; runs; outputs in place
+# of 13 KB or more each; what was used the longest ago is forgotten beyond, and stays in the disk
+# cache
+MAX_PROGRAMS = 4096
+statistics = dict.fromkeys(
+    ("built", "found", "generalised", "runs", "donated"), 0
+)  # programs; runs; outputs in place
 _programs: dict[Hashable, CachedProgram] = {}
 _uses = count(1)
 
 
 def find(key: Key, capture: Capture) -> CachedProgram:
-    """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
+    """The program of a captured graph, built where there is none or where other constants differ
+    than those it takes."""
     o, constants = options.current(), capture.packed_constants()
     place = (key, o.interpret, o.target, o.matmul, o.strict, o.strict and o.verify)
     program = _programs.get(place)
@@ -39,14 +45,18 @@ def find(key: Key, capture: Capture) -> CachedProgram:
         varying = tuple(sorted(changed | set(program.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
         _forget_some()
-    program = _programs[place] = _build(Structure(key, constants, varying, capture.sites, capture.origins()))
+    program = _programs[place] = _build(
+        Structure(key, constants, varying, capture.sites, capture.origins())
+    )
     program.used = next(_uses)
     return program
 
 
 def _forget_some() -> None:
     """Drops the eighth of the programs that was used the longest ago."""
-    for place in sorted(_programs, key=lambda place: _programs[place].used)[: max(1, len(_programs) // 8)]:
+    for place in sorted(_programs, key=lambda place: _programs[place].used)[
+        : max(1, len(_programs) // 8)
+    ]:
         del _programs[place]
 
 
@@ -64,7 +74,8 @@ def _build(structure: Structure) -> CachedProgram:
 
 
 def maker() -> Callable[[Structure], Any]:
-    """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference interpreter, or both."""
+    """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference
+    interpreter, or both."""
     o = options.current()
     if o.interpret:
         from ...compiler.programs import interpreted

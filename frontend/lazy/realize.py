@@ -1,8 +1,8 @@
 """Values of pending Tensors. In: Tensors. Out: the same Tensors with their values in memory,
 computed by one program.
 
-capture the graph (job.py) -> find the program by its key, or build it (program_table.py) -> let go of the graph -> run -> give
-the Tensors their memory (run.py).
+capture the graph (job.py) -> find the program by its key, or build it (program_table.py) -> let go
+of the graph -> run -> give the Tensors their memory (run.py).
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ lock = locks.new("compute")
 
 
 def realize(*tensors: Any) -> Any:
-    """Computes the Tensors, and with them every pending assign and the held scalars that lie inside, in one program.
+    """Computes the Tensors, and with them every pending assign and the held scalars that lie
+    inside, in one program.
 
-    Takes Tensors, and lists, tuples and dicts of them; returns its argument, several as a tuple. Without arguments it computes
-    the pending assigns. Raises IndexError for an index out of range; then nothing has changed. In a jitted function nothing is
-    computed before its end.
+    Takes Tensors, and lists, tuples and dicts of them; returns its argument, several as a tuple.
+    Without arguments it computes the pending assigns. Raises IndexError for an index out of range;
+    then nothing has changed. In a jitted function nothing is computed before its end.
     """
     if state.traces and state.trace() is not None:
         _flat(tensors)
@@ -52,8 +53,9 @@ def realize(*tensors: Any) -> Any:
 
 
 def beside(*tensors: Tensor) -> None:
-    """Computes the Tensors and nothing else, for display: no assign that waits, no scalar that is held, and
-    what a loop will need is neither kept nor counted. In a jitted function nothing is computed."""
+    """Computes the Tensors and nothing else, for display: no assign that waits, no scalar that is
+    held, and what a loop will need is neither kept nor counted. In a jitted function nothing is
+    computed."""
     if state.traces and state.trace() is not None:
         return
     with lock:
@@ -66,7 +68,8 @@ def beside(*tensors: Tensor) -> None:
 
 
 def together(tensors: Sequence[Tensor | None]) -> None:
-    """Computes the Tensors as an optimiser's step computes its updates: with all pending assigns and held scalars inside."""
+    """Computes the Tensors as an optimiser's step computes its updates: with all pending assigns
+    and held scalars inside."""
     with lock:
         _realize([t for t in _flat(tensors) if t._stored() is None], with_scalars=True)
 
@@ -82,7 +85,8 @@ def value(tensor: Tensor) -> Storage:
 
 
 def read(tensor: Tensor, how: Callable[[Storage], R]) -> R:
-    """What `how` makes of the Tensor's memory while no program writes to it; with a part, the whole is computed."""
+    """What `how` makes of the Tensor's memory while no program writes to it; with a part, the whole
+    is computed."""
     if state.traces and (trace := state.trace()) is not None:
         return trace.read(tensor, how)
     with lock:
@@ -103,7 +107,9 @@ def _flat(tensors: Sequence[object]) -> list[Tensor]:
         elif isinstance(t, dict):
             stack.extend(reversed(t.values()))
         elif t is not None:
-            raise errors.DTypeError(f"expected a Tensor, or lists, tuples and dicts of Tensors, got {brief(t)}")
+            raise errors.DTypeError(
+                f"expected a Tensor, or lists, tuples and dicts of Tensors, got {brief(t)}"
+            )
     return list(out.values())
 
 
@@ -117,7 +123,9 @@ def _realize(targets: list[Tensor], with_scalars: bool = False) -> None:
     initial = state.first_versions(waiting)
     try:
         if initial and {*map(id, initial)} != {*map(id, _flat([waiting, targets]))}:
-            _compute(initial)  # in a program of their own, so that the first training step is like all others
+            _compute(
+                initial
+            )  # in a program of their own, so that the first training step is like all others
             state.forget_first_versions(waiting)
     except BaseException:
         state.wait_again(waiting)
@@ -139,21 +147,28 @@ def _attach_view(t: Tensor) -> bool:
 
 
 def _compute(
-    tensors: list[Tensor], with_scalars: bool = False, is_turn: bool = True, inside: Sequence[Tensor] = ()
+    tensors: list[Tensor],
+    with_scalars: bool = False,
+    is_turn: bool = True,
+    inside: Sequence[Tensor] = (),
 ) -> None:
     """`inside`: Tensors that are computed, too, if that takes nothing more."""
     if only_cpu():
         _compute_on(CPU, tensors, with_scalars, is_turn, inside)
         return
     try:
-        for device, group, is_last in transfers.rounds(tensors):  # what is kept for a next turn gives Tensors other Nodes
+        for device, group, is_last in transfers.rounds(
+            tensors
+        ):  # what is kept for a next turn gives Tensors other Nodes
             _compute_on(device, group, with_scalars, is_turn and is_last, inside)
     except BaseException:
         state.wait_again(tensors)
         raise
 
 
-def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn: bool, inside: Sequence[Tensor]) -> None:
+def _compute_on(
+    device: str, tensors: list[Tensor], with_scalars: bool, is_turn: bool, inside: Sequence[Tensor]
+) -> None:
     try:
         job = job_of(device, tensors, with_scalars, inside)
         if len(job.capture.entries) >= LEAST_NODES:
@@ -176,7 +191,8 @@ def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn:
 
 
 def _cut(job: Job, tensors: list[Tensor], with_scalars: bool) -> tuple[Job, list[Tensor]]:
-    """What is left to compute when the pieces of a long graph are, and the Tensors that hold these."""
+    """What is left to compute when the pieces of a long graph are, and the Tensors that hold
+    these."""
     held: list[Tensor] = []
     if not any(_is_updated(t) for t in tensors):  # a training step is one program
         with suppress(errors.IndexError):  # the whole program finds the first index out of range
@@ -188,7 +204,12 @@ def _cut(job: Job, tensors: list[Tensor], with_scalars: bool) -> tuple[Job, list
 
 def _is_updated(t: Tensor) -> bool:
     """Does a parameter wait for its next version."""
-    return t._requires_grad and (n := t.node).op is Op.INPUT and n.arg.definition is not None and not n.arg.is_initial
+    return (
+        t._requires_grad
+        and (n := t.node).op is Op.INPUT
+        and n.arg.definition is not None
+        and not n.arg.is_initial
+    )
 
 
 def _in_pieces(device: str, parts: list[list[Node]]) -> list[Tensor]:

@@ -1,7 +1,9 @@
-"""One run of a program. In: a Job and its Program. Out: Tensors with memory; if the run fails, with their graph again.
+"""One run of a program. In: a Job and its Program. Out: Tensors with memory; if the run fails, with
+their graph again.
 
-The graph is let go before the run, because a parameter may be overwritten in place only if nothing else reaches its old
-value, and only reference counts know that. If the run fails, the graph is rebuilt from the program.
+The graph is let go before the run, because a parameter may be overwritten in place only if nothing
+else reaches its old value, and only reference counts know that. If the run fails, the graph is
+rebuilt from the program.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from .transaction import Detached, commit, reclaim, release, restore
 
 
 def run(job: Job, program: CachedProgram) -> None:
-    """Whatever is raised on the way, Ctrl-C by Python among it: each Tensor has its value, or its graph again."""
+    """Whatever is raised on the way, Ctrl-C by Python among it: each Tensor has its value, or its
+    graph again."""
     statistics["runs"] += 1
     if not statistics["runs"] % growth.PERIOD:
         growth.after_programs()
@@ -37,7 +40,9 @@ def run(job: Job, program: CachedProgram) -> None:
     slots = [weakref.ref(n) for n in job.capture.slots]
     carry = job.carry
     if program.makers is None:
-        program.makers = [storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots]
+        program.makers = [
+            storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots
+        ]
     is_watched = options.current().debug_nans
     watched = watched_of(program) if is_watched else None
     lines: Lines = lines_of(program, job.capture.sites) if is_watched or program.checked else {}
@@ -52,7 +57,9 @@ def run(job: Job, program: CachedProgram) -> None:
         if carry is not None:
             carry.take_back()
         outputs = _outputs(program, inputs, slots, () if watched else donations)
-        has_run = (watched or program.executable).run([s.address for s in inputs], [s.address for s in outputs]) is None
+        has_run = (watched or program.executable).run(
+            [s.address for s in inputs], [s.address for s in outputs]
+        ) is None
         _give(tensors, released, places, outputs, carry)
     except BaseException as failure:
         from ...runtime.failures import Interrupted
@@ -71,7 +78,11 @@ def run(job: Job, program: CachedProgram) -> None:
 
 
 def _give(
-    tensors: list[Tensor], released: list[Detached], places: list[int], outputs: list[Storage], carry: Carry | None
+    tensors: list[Tensor],
+    released: list[Detached],
+    places: list[int],
+    outputs: list[Storage],
+    carry: Carry | None,
 ) -> None:
     """The program has run: Tensors get their memory. May be done again where it was interrupted."""
     for t, r, place in zip(tensors, released, places, strict=True):
@@ -84,14 +95,16 @@ def _give(
 
 
 def _reclaim(job: Job) -> list[Node]:
-    """Nothing has run, and the graph is still there: Tensors that have let go of it get it back. Returns its roots."""
+    """Nothing has run, and the graph is still there: Tensors that have let go of it get it back.
+    Returns its roots."""
     for t, n, place in zip(job.tensors, job.nodes, job.places, strict=True):
         reclaim(t, n, job.roots[place])
     return job.roots
 
 
 def lines_of(program: CachedProgram, sites: list[Site | None]) -> Lines:
-    """Where what the program checks was built this time: indices, or all, of which `sites` are the lines."""
+    """Where what the program checks was built this time: indices, or all, of which `sites` are the
+    lines."""
     built = program.structure.sites
     if options.current().debug_nans:
         return dict(zip(built, sites, strict=True))
@@ -99,9 +112,13 @@ def lines_of(program: CachedProgram, sites: list[Site | None]) -> Lines:
 
 
 def _outputs(
-    program: CachedProgram, inputs: list[Storage], slots: list[weakref.ref[Node]], donations: Sequence[tuple[int, int]]
+    program: CachedProgram,
+    inputs: list[Storage],
+    slots: list[weakref.ref[Node]],
+    donations: Sequence[tuple[int, int]],
 ) -> list[Storage]:
-    """Memory for each output: that of a replaced input which nobody else can read, or new memory."""
+    """Memory for each output: that of a replaced input which nobody else can read, or new
+    memory."""
     assert program.makers is not None
     outputs: list[Storage | None] = [None] * len(program.makers)
     for k, j in donations:
@@ -113,8 +130,11 @@ def _outputs(
     return [make() if s is None else s for make, s in zip(program.makers, outputs, strict=True)]
 
 
-def late_interrupt(failure: BaseException, program: CachedProgram, lines: Lines, undo: Callable[[], None]) -> BaseException:
-    """What a signal handler raised while the program ran to its end: to be raised as soon as the results are kept.
+def late_interrupt(
+    failure: BaseException, program: CachedProgram, lines: Lines, undo: Callable[[], None]
+) -> BaseException:
+    """What a signal handler raised while the program ran to its end: to be raised as soon as the
+    results are kept.
 
     Any other failure is raised here, in the user's terms, after undo().
     """
@@ -141,4 +161,6 @@ def explained(failure: BaseException, program: CachedProgram, lines: Lines) -> B
     line = lines.get(site.site, site.site)
     what = what_of(line) or site.what
     where = f", in {located(line)}" if line else ""
-    return errors.IndexError(f"{what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}")
+    return errors.IndexError(
+        f"{what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}"
+    )

@@ -1,8 +1,9 @@
 """Process-wide tables of live Tensors. In: Tensors as they are made and assigned. Out: pending
 assignments, held scalars, hooks, grad mode.
 
-Everything here is weak: dropping a Tensor drops it from every table. Only its hooks live on, with the graph they stand in.
-What is pending or held belongs to the thread that made it: no other thread computes it unless it asks for that very Tensor.
+Everything here is weak: dropping a Tensor drops it from every table. Only its hooks live on, with
+the graph they stand in. What is pending or held belongs to the thread that made it: no other thread
+computes it unless it asks for that very Tensor.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from .any_tensor import AnyTrace, Watcher
 
 retaining: weak_table.Table[Tensor] = {}  # by id: computed Tensors that asked for their gradient
-hooks: weakref.WeakKeyDictionary[Node, list[Hook]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
+hooks: weakref.WeakKeyDictionary[Node, list[Hook]] = (
+    weakref.WeakKeyDictionary()
+)  # of computed Tensors, dead ones too
 watchers: weak_table.Table[Watcher] = {}  # by id of a leaf
 lock = locks.new("tensors")
 
@@ -56,11 +59,14 @@ class Lazy(deque[weakref.ref[Tensor]]):
             self._enough = 2 * len(waiting)
 
 
-loops: dict[int, Lazy] = {}  # by thread: of the first one once it has computed something again, of others from their start
+loops: dict[
+    int, Lazy
+] = {}  # by thread: of the first one once it has computed something again, of others from their start
 
 
 def lazy_tensors(all_tensors: Callable[[], list[Tensor]]) -> Iterator[Tensor]:
-    """The Tensors of this thread that are not computed, the newest first. The first thread looks for them among all at first."""
+    """The Tensors of this thread that are not computed, the newest first. The first thread looks
+    for them among all at first."""
     lazy = loops.get(get_ident())
     if lazy is None:
         others = {id(ref()) for other in [*loops.values()] for ref in [*other]}
@@ -87,9 +93,15 @@ class _PerThread(threading.local):
         if _PerThread.has_first:
             loops[get_ident()] = Lazy([])  # so that its Tensors are known from those of the first
         _PerThread.has_first = True
-        self.held_scalars: weak_table.Table[Tensor] = {}  # by id of the Node: 0-d Tensors that are not computed yet
-        self.indexed: weak_table.Table[Tensor] = {}  # by id of the Node: lazy Tensors of which parts were taken
-        self.pending: list[weakref.ref[Tensor]] = []  # Tensors whose Leaf has a definition that the next program computes
+        self.held_scalars: weak_table.Table[
+            Tensor
+        ] = {}  # by id of the Node: 0-d Tensors that are not computed yet
+        self.indexed: weak_table.Table[
+            Tensor
+        ] = {}  # by id of the Node: lazy Tensors of which parts were taken
+        self.pending: list[
+            weakref.ref[Tensor]
+        ] = []  # Tensors whose Leaf has a definition that the next program computes
 
 
 thread = _PerThread()
@@ -137,7 +149,8 @@ def autocast() -> DType | None:
 
 
 class _Changes:
-    """How often something has changed on which steps rely: what they read of Modules, which Tensors require a gradient."""
+    """How often something has changed on which steps rely: what they read of Modules, which Tensors
+    require a gradient."""
 
     __slots__ = ("count",)
 
@@ -147,7 +160,9 @@ class _Changes:
 
 changes = _Changes()
 released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transaction.Detached
-traces: dict[int, AnyTrace] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
+traces: dict[
+    int, AnyTrace
+] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
 
 
 def trace() -> AnyTrace | None:
@@ -216,7 +231,8 @@ def retain(tensor: Tensor) -> None:
 
 
 def watch(tensor: Tensor, watcher: Watcher) -> None:
-    """At the end of every backward() that leads to this leaf, or to others with the same watcher, that is called once.
+    """At the end of every backward() that leads to this leaf, or to others with the same watcher,
+    that is called once.
 
     It keeps the leaf alive itself.
     """
@@ -229,7 +245,8 @@ def own(tensor: Tensor) -> None:
 
 
 def become_leaf(tensor: Tensor) -> None:
-    """Gives the Tensor a Leaf of its own with the same value, so that no equal expression shares its gradient."""
+    """Gives the Tensor a Leaf of its own with the same value, so that no equal expression shares
+    its gradient."""
     old = weakref.ref(tensor.node)
     stored = tensor._stored()
     if stored is None:
@@ -244,8 +261,8 @@ def become_leaf(tensor: Tensor) -> None:
 
 
 def become(tensor: Tensor, value: Node) -> None:
-    """The Tensor is a leaf with another value from now on, perhaps of another dtype or elsewhere; what was built from it keeps
-    the old one."""
+    """The Tensor is a leaf with another value from now on, perhaps of another dtype or elsewhere;
+    what was built from it keeps the old one."""
     if traces and (running := trace()) is not None and running.is_outer(tensor):
         running.refuse("changing the dtype or the device of a Tensor from outside")
     with lock:
@@ -259,7 +276,8 @@ def become(tensor: Tensor, value: Node) -> None:
 
 
 def assign(tensor: Tensor, value: Node) -> None:
-    """The Tensor's next version: a new Leaf, defined by `value` until the next program computes it."""
+    """The Tensor's next version: a new Leaf, defined by `value` until the next program computes
+    it."""
     new = storage.defined_leaf(value)
     with lock:
         old: Node = tensor.node
@@ -277,7 +295,8 @@ def assign(tensor: Tensor, value: Node) -> None:
 
 
 def replace(tensor: Tensor, stored: Storage) -> None:
-    """The Tensor's next version is in memory already; expressions made from the old one keep that."""
+    """The Tensor's next version is in memory already; expressions made from the old one keep
+    that."""
     with lock:
         old, was_leaf = tensor.node, tensor.is_leaf
         new = storage.leaf(stored)
@@ -326,7 +345,8 @@ def forget_first_versions(waiting: list[Tensor]) -> None:
 
 
 def _cut_dependents(replaced: Leaf, tensor: Tensor) -> None:
-    """Computed Tensors cannot be differentiated through a version that is gone: their history is of no use any more."""
+    """Computed Tensors cannot be differentiated through a version that is gone: their history is of
+    no use any more."""
     for ref in replaced.dependents:
         dependent = ref()
         if dependent is not None:
@@ -348,12 +368,21 @@ def described(tensor: Tensor) -> str:
 
 
 def take_pending() -> list[Tensor]:
-    """The Tensors with a pending value, each once, in the order of their last assign; the list is emptied."""
+    """The Tensors with a pending value, each once, in the order of their last assign; the list is
+    emptied."""
     alive = {id(t): t for ref in reversed(thread.pending) if (t := ref()) is not None}
     thread.pending.clear()
-    return [t for t in reversed(alive.values()) if t.node.op is Op.INPUT and t.node.arg.definition is not None]
+    return [
+        t
+        for t in reversed(alive.values())
+        if t.node.op is Op.INPUT and t.node.arg.definition is not None
+    ]
 
 
 def wait_again(tensors: list[Tensor]) -> None:
     """Puts Tensors that still have a pending value back."""
-    thread.pending.extend(weakref.ref(t) for t in tensors if t.node.op is Op.INPUT and t.node.arg.definition is not None)
+    thread.pending.extend(
+        weakref.ref(t)
+        for t in tensors
+        if t.node.op is Op.INPUT and t.node.arg.definition is not None
+    )

@@ -1,8 +1,10 @@
-"""A jitted function while it runs for the first time. In: the Tensors it meets. Out: what it did, as a graph over placeholders.
+"""A jitted function while it runs for the first time. In: the Tensors it meets. Out: what it did,
+as a graph over placeholders.
 
-While a Trace is in force in a thread, every Tensor from outside stands for a placeholder: an INPUT without memory.
-What the function assigns to such a Tensor is noted here; the Tensor itself is left alone, so an exception undoes everything.
-Values that Python computes anew at every call (a learning rate, a draw number) are placeholders with a recipe.
+While a Trace is in force in a thread, every Tensor from outside stands for a placeholder: an INPUT
+without memory. What the function assigns to such a Tensor is noted here; the Tensor itself is left
+alone, so an exception undoes everything. Values that Python computes anew at every call (a learning
+rate, a draw number) are placeholders with a recipe.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Outer:
 
 
 class Live:
-    """0-d inputs whose values a recipe makes at every call; `mark()` before it gives what takes back those of a failed call."""
+    """0-d inputs whose values a recipe makes at every call; `mark()` before it gives what takes
+    back those of a failed call."""
 
     __slots__ = ("leaves", "mark", "recipe")
 
@@ -55,20 +58,31 @@ class Live:
 
 
 class Trace:
-    """Everything that a function does while it is traced. live_numbers: those of Modules that have changed before are inputs."""
+    """Everything that a function does while it is traced. live_numbers: those of Modules that have
+    changed before are inputs."""
 
     is_traced = True
 
     def __init__(self, name: str, live_numbers: bool = True) -> None:
         self.name, self.is_over = name, False
-        self.outers: dict[int, Outer] = {}  # by id of the Tensor, in the order in which they are met
+        self.outers: dict[
+            int, Outer
+        ] = {}  # by id of the Tensor, in the order in which they are met
         self.live: list[Live] = []
         self.numbers: list[Number] = []  # the arguments that are Python numbers
-        self.marks: Callable[[], Sequence[tuple[str, str]]] = list  # how errors call each of them, what marks it static
-        self.guards: list[tuple[Callable[[], object], object]] = []  # what must be as it was for the trace to hold
+        self.marks: Callable[[], Sequence[tuple[str, str]]] = (
+            list  # how errors call each of them, what marks it static
+        )
+        self.guards: list[
+            tuple[Callable[[], object], object]
+        ] = []  # what must be as it was for the trace to hold
         self.reads = Reads(self, live_numbers)
-        self.sources: dict[int, tuple[object, Node]] = {}  # by id of what they come from: live scalars that many share
-        self.turns: dict[tuple[int, int], tuple[object, int]] = {}  # by id and place of what counts: how often it has
+        self.sources: dict[
+            int, tuple[object, Node]
+        ] = {}  # by id of what they come from: live scalars that many share
+        self.turns: dict[
+            tuple[int, int], tuple[object, int]
+        ] = {}  # by id and place of what counts: how often it has
         self.afterwards: list[Callable[[], None]] = []  # what Python does after every call
         self.leaves: list[Node] = []  # every placeholder
         self.assumes_no_grad: list[Tensor] = []
@@ -78,7 +92,8 @@ class Trace:
     # ------------------------------------------------------------ when it is in force
 
     def run(self, body: Callable[[], R]) -> R:
-        """What body() gives while this is in force in the thread. Afterwards no placeholder can be computed from."""
+        """What body() gives while this is in force in the thread. Afterwards no placeholder can be
+        computed from."""
         self._outside = state.tables()
         return within(self._begin, self._end, body)
 
@@ -116,7 +131,8 @@ class Trace:
         return native is None or native() is not t
 
     def outer(self, t: Tensor, device_free: bool = False) -> Outer:
-        """What a Tensor from outside stands for; it is computed, if need be, since its layout is part of the signature.
+        """What a Tensor from outside stands for; it is computed, if need be, since its layout is
+        part of the signature.
 
         device_free: it is an array's, which goes along with any device.
         """
@@ -130,7 +146,12 @@ class Trace:
         return outer
 
     def placeholder(
-        self, dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU, device_free: bool = False
+        self,
+        dtype: DType,
+        shape: Shape,
+        strides: Shape | None = None,
+        device: str = CPU,
+        device_free: bool = False,
     ) -> Node:
         """An INPUT whose memory each call brings along."""
         memory = storage.absent(dtype, shape, strides, device)
@@ -188,14 +209,17 @@ class Trace:
         self.numbers.append(Number(type(value), lambda dtype: self.placeholder(dtype, ())))
         return self.numbers[-1].widest
 
-    def live_scalars(self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None) -> list[Node]:
+    def live_scalars(
+        self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None
+    ) -> list[Node]:
         """0-d inputs of these dtypes, which get the recipe's values at every call."""
         leaves = [self.placeholder(d, ()) for d in dtypes]
         self.live.append(Live(recipe, leaves, mark))
         return leaves
 
     def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
-        """The one live scalar of this source, with the recipe's value at every call; `now` where no function is traced."""
+        """The one live scalar of this source, with the recipe's value at every call; `now` where no
+        function is traced."""
         if id(source) not in self.sources:
             self.sources[id(source)] = (source, self.live_scalars(recipe, [dtype])[0])
         return self.sources[id(source)][1]
@@ -217,7 +241,8 @@ class Trace:
     # ------------------------------------------------------------ values that only a call knows
 
     def read(self, t: Tensor, how: Callable[[Storage], R]) -> R:
-        """What `how` makes of the memory of a value that is the same at every call. Raises JitError for another."""
+        """What `how` makes of the memory of a value that is the same at every call. Raises JitError
+        for another."""
         self.require_constant(t)
         n = t._node
         value = self.outside(lambda: realize.read(t, how))
@@ -229,11 +254,15 @@ class Trace:
         met = set() if self.is_outer(t) else {*reach([t._node], sources)}.intersection(self.leaves)
         if met or self.is_outer(t):
             what, advice = self._number_among(met) or (f"a {_described(t)}", _ADVICE)
-            raise errors.JitError(f"{self._where()}the value of {what} is read while {self.name} is traced: {advice}")
+            raise errors.JitError(
+                f"{self._where()}the value of {what} is read while {self.name} is traced: {advice}"
+            )
 
     def refuse(self, what: str) -> None:
         """Raises JitError for what Python would do only now."""
-        raise errors.JitError(f"{what} in the jitted function {self.name} would happen only while it is traced: do it outside")
+        raise errors.JitError(
+            f"{what} in the jitted function {self.name} would happen only while it is traced: do it outside"
+        )
 
     def _where(self) -> str:
         site = user_site()
@@ -241,7 +270,9 @@ class Trace:
 
     def _number_among(self, met: set[Node]) -> tuple[str, str] | None:
         """(a number that was passed, what to write) if these are such numbers alone."""
-        passed = {leaf: i for i, number in enumerate(self.numbers) for leaf in number.versions.values()}
+        passed = {
+            leaf: i for i, number in enumerate(self.numbers) for leaf in number.versions.values()
+        }
         if not met or not met <= passed.keys():
             return None
         name, mark = self.marks()[min(passed[n] for n in met)]
@@ -259,7 +290,8 @@ def _described(t: Tensor) -> str:
 
 
 def require_no_grad(name: str, t: Tensor) -> None:
-    """Raises JitError for a gradient from before the call, which the function would have to add to."""
+    """Raises JitError for a gradient from before the call, which the function would have to add
+    to."""
     if t._grad is not None:
         raise errors.JitError(
             f"{name}: {state.described(t)} has a .grad from before the call: call zero_grad(), or set .grad = None, in the "
@@ -272,7 +304,9 @@ class NoTrace:
 
     is_traced = False
 
-    def live_scalars(self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None) -> list[Node]:
+    def live_scalars(
+        self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None
+    ) -> list[Node]:
         return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
 
     def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:

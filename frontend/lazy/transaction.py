@@ -1,7 +1,9 @@
-"""A Tensor's way from its graph to memory, and back where a run fails. In: Tensors, their Nodes. Out: the Tensors, changed.
+"""A Tensor's way from its graph to memory, and back where a run fails. In: Tensors, their Nodes.
+Out: the Tensors, changed.
 
-A Tensor lets go of its graph before a run. Another thread may read it meanwhile, build on it, or give it another value: what
-it stands for in between gets the memory too, and a Tensor that has moved on is left alone.
+A Tensor lets go of its graph before a run. Another thread may read it meanwhile, build on it, or
+give it another value: what it stands for in between gets the memory too, and a Tensor that has
+moved on is left alone.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ from .history import reached, stale_owner
 
 @dataclass(slots=True)
 class Detached:
-    """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its history, or until it is asked for;
-    `old` finds the Node again if something else holds it, None for a Tensor that was a Leaf before."""
+    """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its
+    history, or until it is asked for; `old` finds the Node again if something else holds it, None
+    for a Tensor that was a Leaf before."""
 
     leaf: Node | None
     old: weakref.ref[Node] | None
@@ -60,7 +63,8 @@ def release(t: Tensor, n: Node) -> Detached:
 
 
 def reclaim(t: Tensor, n: Node, root: Node) -> None:
-    """Gives a Tensor that may have let go of its graph this one back; `root` computes the Node n."""
+    """Gives a Tensor that may have let go of its graph this one back; `root` computes the Node
+    n."""
     if n.op is Op.INPUT:
         if n.arg.storage is None:
             n.arg.definition = root
@@ -81,7 +85,8 @@ def _keeps_history(t: Tensor) -> bool:
 
 
 def commit(t: Tensor, released: Detached, stored: Storage) -> None:
-    """The Tensor gets its memory. Where others still build on its Node it keeps that Node, else it becomes a plain value."""
+    """The Tensor gets its memory. Where others still build on its Node it keeps that Node, else it
+    becomes a plain value."""
     n = None if released.old is None else released.old()
     with state.lock:
         state.released.pop(id(t), None)
@@ -119,7 +124,8 @@ def keep(t: Tensor, n: Node, stored: Storage) -> None:
 
 
 def _takes_copy(n: Node, stored: Storage) -> bool:
-    """Does a Leaf get memory that was copied from another device for it alone; others that need the copy make their own."""
+    """Does a Leaf get memory that was copied from another device for it alone; others that need the
+    copy make their own."""
     if n.op is not Op.INPUT or storage.copies.get(n.arg.definition or n) is not stored:
         return False
     del storage.copies[n.arg.definition]
@@ -127,10 +133,13 @@ def _takes_copy(n: Node, stored: Storage) -> bool:
 
 
 def _watch_history(t: Tensor) -> None:
-    """History that leads to replaced parameters is dropped, now or when they are replaced; so is one that leads nowhere."""
+    """History that leads to replaced parameters is dropped, now or when they are replaced; so is
+    one that leads nowhere."""
     leaves = reached(t.node)[0]
     if not leaves and not state.retaining:
-        state.cut_history(t, "a backward() without retain_graph=True has used what it was computed from")
+        state.cut_history(
+            t, "a backward() without retain_graph=True has used what it was computed from"
+        )
         return
     for leaf in leaves:
         owner = stale_owner(leaf)
@@ -148,7 +157,8 @@ Version = tuple[Tensor, Node, Storage | None]
 
 
 def versions(tensors: Sequence[Tensor]) -> list[Version]:
-    """What Tensors stand for now; nothing in a jitted function that is traced, which forgets what it has assigned if it fails."""
+    """What Tensors stand for now; nothing in a jitted function that is traced, which forgets what
+    it has assigned if it fails."""
     if state.traces and state.trace() is not None:
         return []
     return [(t, t.node, t._storage) for t in tensors]
@@ -167,9 +177,12 @@ def go_back(before: Sequence[Version]) -> None:
 
 
 def retract(tensors: Sequence[Tensor]) -> bool:
-    """Takes Tensors whose next values wait back to their last; False, and nothing is done, where one has no such values."""
+    """Takes Tensors whose next values wait back to their last; False, and nothing is done, where
+    one has no such values."""
     leaves = [t.node for t in tensors]
-    if not all(n.op is Op.INPUT and n.arg.definition is not None and n.arg.previous for n in leaves):
+    if not all(
+        n.op is Op.INPUT and n.arg.definition is not None and n.arg.previous for n in leaves
+    ):
         return False
     for t, n in zip(tensors, leaves, strict=True):
         with state.lock:
@@ -186,11 +199,14 @@ def restore(
     structure: Structure,
     lines: Lines,
 ) -> list[Node]:
-    """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten. Returns what computes
-    the program's outputs."""
+    """As before the run; assigned Tensors go back to the version that they had, the assign is
+    forgotten. Returns what computes the program's outputs."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
     outputs, leaves = structure.graph(copies=True)
-    known = {leaf: n or _leaf(s, structure.device) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
+    known = {
+        leaf: n or _leaf(s, structure.device)
+        for leaf, n, s in zip(leaves, nodes, inputs, strict=True)
+    }
     for n in toposort(outputs):
         if n not in known:
             with provenance(lines.get(n.site, n.site)):

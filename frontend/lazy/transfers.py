@@ -1,8 +1,9 @@
-"""Values on several devices. In: Tensors that are wanted. Out: which to compute where, in turn, and copies on the way.
+"""Values on several devices. In: Tensors that are wanted. Out: which to compute where, in turn, and
+copies on the way.
 
-A program runs on one device. So the graph is cut where a value crosses over: at a COPY of what is in memory or on another
-device, and where a 0-d value of the CPU meets values of another. What crosses is computed first, in a program of its own
-device, with all that is wanted there by then.
+A program runs on one device. So the graph is cut where a value crosses over: at a COPY of what is
+in memory or on another device, and where a 0-d value of the CPU meets values of another. What
+crosses is computed first, in a program of its own device, with all that is wanted there by then.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def placed(n: Node, device: str) -> Node:
 
 
 def rounds(tensors: Sequence[Tensor]) -> Iterator[tuple[str, list[Tensor], bool]]:
-    """(device, Tensors to compute there in one program, whether it is the last one): when the next is asked for, those before
-    must have been computed, and the Tensors must stand for the same Nodes still."""
+    """(device, Tensors to compute there in one program, whether it is the last one): when the next
+    is asked for, those before must have been computed, and the Tensors must stand for the same
+    Nodes still."""
     groups = _by_device(tensors)
     if all([_cross(_nodes(group), device) for device, group in groups.items()]):
         last = [*groups][-1:]
@@ -69,7 +71,9 @@ def _source(crossing: Node) -> Node:
 
 def _is_crossing(n: Node, device: str) -> bool:
     """Is the graph of a value on this device cut at a Node that it is computed of."""
-    return n.op is Op.COPY and (n.src[0].device not in (None, device) or seen_through(n.src[0]) is not None)
+    return n.op is Op.COPY and (
+        n.src[0].device not in (None, device) or seen_through(n.src[0]) is not None
+    )
 
 
 def _crossings(roots: Sequence[Node], device: str) -> list[Node]:
@@ -104,7 +108,8 @@ def _cross(roots: Sequence[Node], device: str) -> bool:
 
 
 def _turns(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
-    """The Tensors, and Tensors of what they need from other devices, by how often values cross over on the way to them."""
+    """The Tensors, and Tensors of what they need from other devices, by how often values cross over
+    on the way to them."""
     levels = _levels(_nodes(tensors))
     targets = set(_nodes(tensors))
     wanted = [*tensors, *(bare(n) for n in levels if n not in targets and seen_through(n) is None)]
@@ -115,8 +120,8 @@ def _turns(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
 
 
 def _levels(roots: Sequence[Node]) -> dict[Node, int]:
-    """For each of these, and for all that crosses on the way to them, the most crossings on a path to it. A value on no device
-    is looked at from each device that needs it."""
+    """For each of these, and for all that crosses on the way to them, the most crossings on a path
+    to it. A value on no device is looked at from each device that needs it."""
     levels: dict[tuple[Node, str], int] = {}
     items = {(n, device_of(n)): None for n in roots}
     stack = list(items)
@@ -143,7 +148,8 @@ def _below(n: Node, device: str) -> list[tuple[Node, str]]:
 
 
 def one_device(name: str, roots: Sequence[Node]) -> str:
-    """Where the program of a jitted function runs, which computes these; what it is given on the CPU, it copies.
+    """Where the program of a jitted function runs, which computes these; what it is given on the
+    CPU, it copies.
 
     Raises JitError where that is several devices, or where a GPU's value moves on.
     """
@@ -151,7 +157,9 @@ def one_device(name: str, roots: Sequence[Node]) -> str:
         return CPU
     devices = sorted({n.device for n in roots if n.device is not None})
     if len(devices) > 1:
-        raise errors.JitError(f"the jitted function {name} computes values on {' and '.join(devices)}: {ONE_DEVICE}")
+        raise errors.JitError(
+            f"the jitted function {name} computes values on {' and '.join(devices)}: {ONE_DEVICE}"
+        )
     for n in reach(roots, sources):
         if n.op is Op.COPY and n.src[0].device not in (None, CPU, n.arg):
             line = f"{located(n.site)}: " if n.site else ""

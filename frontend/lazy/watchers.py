@@ -1,6 +1,8 @@
-"""Watchers. In: programs that are new or about to run, calls of Modules. Out: calls of watchers, dumps, debug text.
+"""Watchers. In: programs that are new or about to run, calls of Modules. Out: calls of watchers,
+dumps, debug text.
 
-This is the one file of the frontend that knows of inspection, which it loads when there is something to show.
+This is the one file of the frontend that knows of inspection, which it loads when there is
+something to show.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ demands = demand_blocks.anywhere  # empty nearly always
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """Calls the watcher with every program that is new, before its first run, from the thread that asks for it."""
+    """Calls the watcher with every program that is new, before its first run, from the thread that
+    asks for it."""
     _watchers.append(watcher)
     try:
         yield
@@ -49,9 +52,11 @@ def watching_calls(watcher: CallWatcher) -> Iterator[None]:
 
 
 class Requiring(Mode):
-    """Calls `value` before every run of a program in this thread, which does not happen if that raises.
+    """Calls `value` before every run of a program in this thread, which does not happen if that
+    raises.
 
-    Jitted calls take their short way only if nothing has changed, and as long as anybody demands anything, something has.
+    Jitted calls take their short way only if nothing has changed, and as long as anybody demands
+    anything, something has.
     """
 
     blocks = demand_blocks
@@ -67,7 +72,8 @@ def requirement() -> Demand | None:
 
 
 def on_run(program: CachedProgram, structure: Structure) -> None:
-    """Tells of a program that is about to run in this thread; the structure is its own, with the lines of this time."""
+    """Tells of a program that is about to run in this thread; the structure is its own, with the
+    lines of this time."""
     demand = requirement()
     if demand is not None:
         demand(program, structure)

@@ -1,7 +1,9 @@
-"""Python numbers that a jitted function is given: 0-d Nodes that are weak. In: such Nodes. Out: in which dtype they meet others.
+"""Python numbers that a jitted function is given: 0-d Nodes that are weak. In: such Nodes. Out: in
+which dtype they meet others.
 
-A number is one input for each dtype in which it is used, rounded to it by Python as a constant would be. What is computed from
-such numbers alone is weak, too; it is computed in the widest dtype of its kind.
+A number is one input for each dtype in which it is used, rounded to it by Python as a constant
+would be. What is computed from such numbers alone is weak, too; it is computed in the widest dtype
+of its kind.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Number:
         return n
 
 
-marks: weakref.WeakKeyDictionary[Node, Number | None] = weakref.WeakKeyDictionary()  # None: computed from numbers
+marks: weakref.WeakKeyDictionary[Node, Number | None] = (
+    weakref.WeakKeyDictionary()
+)  # None: computed from numbers
 
 
 def sample(n: Node) -> float:
@@ -56,7 +60,8 @@ def with_dtype(n: Node, dtype: DType) -> Node:
 
 
 def mark_if_weak(n: Node) -> None:
-    """Marks a 0-d Node that is computed from weak ones and constants alone; a conversion makes it strong."""
+    """Marks a 0-d Node that is computed from weak ones and constants alone; a conversion makes it
+    strong."""
     is_weak = False
     for count, below in enumerate(reach([n], lambda met: () if met in marks else met.src)):
         if below in marks:

@@ -1,7 +1,8 @@
-"""Parts of arrays, taken by an index. In: a Tensor and a part of it, read or assigned to. Out: what to compute whole before, and
-a warning where NumPy would change the whole.
+"""Parts of arrays, taken by an index. In: a Tensor and a part of it, read or assigned to. Out: what
+to compute whole before, and a warning where NumPy would change the whole.
 
-A part of a lazy value is a graph of its own: a loop that reads x[i] would build a program for every i, and compute x every time.
+A part of a lazy value is a graph of its own: a loop that reads x[i] would build a program for every
+i, and compute x every time.
 """
 
 from __future__ import annotations
@@ -25,19 +26,25 @@ _warned: set[tuple[str, int]] = set()  # lines
 
 
 def note(whole: Tensor, part: Tensor) -> None:
-    """Registers a lazy Tensor that was indexed by an int, so that reading the part computes the whole; and a part that NumPy
-    would give as a view."""
+    """Registers a lazy Tensor that was indexed by an int, so that reading the part computes the
+    whole; and a part that NumPy would give as a view."""
     n = whole.node
     if part.ndim and part.node.op in storage.VIEWED:
         part._part_of = weakref.ref(whole)
-    if part.ndim >= whole.ndim or not 1 < whole.size <= MOST_ELEMENTS or n.op is Op.INPUT or is_constant(n):
+    if (
+        part.ndim >= whole.ndim
+        or not 1 < whole.size <= MOST_ELEMENTS
+        or n.op is Op.INPUT
+        or is_constant(n)
+    ):
         return
     weak_table.remember(state.thread.indexed, id(n), whole)
 
 
 def assigned(part: Tensor) -> None:
-    """Warns where an index assigns to elements of a part, and what that is a part of is still there: it does not change. Of
-    `part += 1` it cannot be known whether `whole[i] += 1` has called it."""
+    """Warns where an index assigns to elements of a part, and what that is a part of is still
+    there: it does not change. Of `part += 1` it cannot be known whether `whole[i] += 1` has called
+    it."""
     whole = getattr(part, "_part_of", None)
     if whole is None or whole() is None:
         return
@@ -56,7 +63,10 @@ def wholes(part: Tensor) -> list[Tensor]:
     """The registered Tensors that the Tensor is a part of, or is computed from parts of."""
     if not state.thread.indexed:
         return []
-    met = reach([part.node], lambda n: n.src if (n.size == 1 or n.op in storage.VIEWED) and _whole(n) is None else ())
+    met = reach(
+        [part.node],
+        lambda n: n.src if (n.size == 1 or n.op in storage.VIEWED) and _whole(n) is None else (),
+    )
     return [whole for n in met if (whole := _whole(n)) is not None]
 
 

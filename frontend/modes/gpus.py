@@ -1,7 +1,8 @@
 """`wf.cuda`, after torch.cuda: questions about the GPUs, waiting for them, timing. In: devices.
 Out: numbers, texts, Events.
 
-Each function takes "cuda:1", 1, or None for the first GPU. Raises DeviceError, which says what is missing, where there is none.
+Each function takes "cuda:1", 1, or None for the first GPU. Raises DeviceError, which says what is
+missing, where there is none.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def get_device_name(device: int | str | None = None) -> str:
 
 
 def synchronize(device: int | str | None = None) -> None:
-    """Waits until the GPU has finished all its work. Lazy values stay lazy: wf.realize() computes them."""
+    """Waits until the GPU has finished all its work. Lazy values stay lazy: wf.realize() computes
+    them."""
     _unit(device).driver.synchronize()
 
 
@@ -73,7 +75,8 @@ def empty_cache() -> None:
 
 
 class Event:
-    """A point in the work of a GPU: record() it, compute, record() another one, and ask for the time between.
+    """A point in the work of a GPU: record() it, compute, record() another one, and ask for the
+    time between.
 
     >>> start, end = wf.cuda.Event(), wf.cuda.Event()        # doctest: +SKIP
     >>> start.record(); y.realize(); end.record(); start.elapsed_time(end)        # doctest: +SKIP
@@ -85,7 +88,8 @@ class Event:
         self._event: Any = None
 
     def record(self) -> None:
-        """Marks the end of the work that was asked for by now; pending updates are asked for first."""
+        """Marks the end of the work that was asked for by now; pending updates are asked for
+        first."""
         realize()
         self._event = self._driver.record()
 
@@ -94,7 +98,8 @@ class Event:
         self._driver.synchronize()
 
     def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to another one, for which it waits. Raises ArgumentError unless both were recorded."""
+        """Milliseconds from this event to another one, for which it waits. Raises ArgumentError
+        unless both were recorded."""
         if self._event is None or end._event is None:
             raise errors.ArgumentError("elapsed_time: record() both events first")
         return self._driver.elapsed(self._event, end._event)

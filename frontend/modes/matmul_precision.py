@@ -23,20 +23,25 @@ class Restored:
 
 
 def matmul_precision(precision: str | None = None) -> str | Restored:
-    """How a GPU computes products of float32 matrices and convolutions; without an argument, says how.
+    """How a GPU computes products of float32 matrices and convolutions; without an argument, says
+    how.
 
-    "float32"   as IEEE has it: relative errors of about 1e-7 times the square root of the number of products in a sum
-    "tf32"      on tensor cores (compute capability 8.0 and later), several times as fast: factors keep 10 bits of their
+    "float32"   as IEEE has it: relative errors of about 1e-7 times the square root of the number of
+    products in a sum "tf32"      on tensor cores (compute capability 8.0 and later), several times
+    as fast: factors keep 10 bits of their
                 fraction, errors are about 3e-4; sums are of float32
 
-    It holds for the rest of the process and all its threads, or inside of a `with` block: `with wf.matmul_precision("tf32"):`.
-    What is computed inside counts, not what is written there; a jitted function keeps what held when it was traced. CPUs, older
-    GPUs and other dtypes are not concerned. The environment variable is WEFT_MATMUL. Raises OptionError.
+    It holds for the rest of the process and all its threads, or inside of a `with` block: `with
+    wf.matmul_precision("tf32"):`. What is computed inside counts, not what is written there; a
+    jitted function keeps what held when it was traced. CPUs, older GPUs and other dtypes are not
+    concerned. The environment variable is WEFT_MATMUL. Raises OptionError.
     """
     before = options.current().matmul
     if precision is None:
         return before
     if not isinstance(precision, str) or precision not in options.MATMUL:
-        raise OptionError(f"matmul_precision({brief(precision)}): allowed is one of {', '.join(map(repr, options.MATMUL))}")
+        raise OptionError(
+            f"matmul_precision({brief(precision)}): allowed is one of {', '.join(map(repr, options.MATMUL))}"
+        )
     options.update(matmul=precision)
     return Restored(before)

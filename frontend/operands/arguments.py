@@ -26,7 +26,8 @@ MOST_ITEMS = 1 << 24  # of a range
 
 
 def as_int(name: str, what: str, value: object, kind: str = "must be an int") -> int:
-    """An int from an int or anything with __index__ but a bool. Raises DTypeError: "name: what kind, not value"."""
+    """An int from an int or anything with __index__ but a bool. Raises DTypeError: "name: what
+    kind, not value"."""
     if type(value) is int:
         return _not_too_long(name, what, value)
     try:
@@ -51,7 +52,8 @@ def as_count(name: str, what: str, value: object, least: int = 0) -> int:
 
 
 def _not_too_long(name: str, what: str, value: int) -> int:
-    """The int itself. Raises OverflowError for one that no count, place or extent is near, and that text cannot show."""
+    """The int itself. Raises OverflowError for one that no count, place or extent is near, and that
+    text cannot show."""
     if value.bit_length() > MOST_BITS:
         raise errors.OverflowError(f"{name}: {what} is {brief(value)}, which is too large")
     return value
@@ -63,7 +65,8 @@ def _value(n: Node) -> object:
 
 
 def as_real(name: str, what: str, value: object) -> int | float:
-    """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
+    """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError,
+    ShapeError."""
     if hasattr(value, "item") and not isinstance(value, type):
         if prod(getattr(value, "shape", ())) != 1:
             raise errors.ShapeError(f"{name}: {what} must be one number, not {brief(value)}")
@@ -81,7 +84,9 @@ def as_double(name: str, what: str, value: object) -> float:
     try:
         return number if number.__class__ is float else float(number)  # a LiveNumber stays one
     except OverflowError:
-        raise errors.OverflowError(f"{name}: {what} is {brief(value)}, which is too large for a float") from None
+        raise errors.OverflowError(
+            f"{name}: {what} is {brief(value)}, which is too large for a float"
+        ) from None
 
 
 def as_nonnegative(name: str, what: str, value: object) -> float:
@@ -109,7 +114,8 @@ def as_fraction(name: str, what: str, value: object) -> float:
 
 
 def as_bool(name: str, what: str, value: object) -> bool:
-    """A bool from anything with one truth value, but no text: "False" would be true. Raises DTypeError."""
+    """A bool from anything with one truth value, but no text: "False" would be true. Raises
+    DTypeError."""
     try:
         if not isinstance(value, str):
             return bool(value)
@@ -122,7 +128,9 @@ def as_choice(name: str, what: str, value: object, choices: Sequence[str]) -> st
     """One of a few words. Raises ArgumentError."""
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
-        raise errors.ArgumentError(f"{name}: {what} must be {', '.join(others)} or {last}, not {brief(value)}")
+        raise errors.ArgumentError(
+            f"{name}: {what} must be {', '.join(others)} or {last}, not {brief(value)}"
+        )
     return value
 
 
@@ -131,7 +139,9 @@ def as_path(name: str, path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise errors.DTypeError(f"{name}: the path must be a str or a Path, not {brief(path)}") from None
+        raise errors.DTypeError(
+            f"{name}: the path must be a str or a Path, not {brief(path)}"
+        ) from None
 
 
 def as_function(name: str, what: str, value: object) -> Callable[..., Any]:
@@ -164,7 +174,10 @@ def flat_ints(
 ) -> tuple[int, ...]:
     """Ints given one by one or as one sequence. Raises DTypeError."""
     given: Iterable[object] = args
-    if len(args) == 1 and (isinstance(args[0], (tuple, list, range)) or (isinstance(args[0], np.ndarray) and args[0].ndim)):
+    if len(args) == 1 and (
+        isinstance(args[0], (tuple, list, range))
+        or (isinstance(args[0], np.ndarray) and args[0].ndim)
+    ):
         given = as_sequence(name, "a sequence of ints", args[0])
     return tuple(as_int(name, what, i, kind) for i in given)
 
@@ -175,17 +188,21 @@ def flat_extents(name: str, args: Sequence[object]) -> tuple[int, ...]:
 
 
 def as_ints(name: str, what: str, value: object, length: int | None = None) -> tuple[int, ...]:
-    """Ints from a sequence of `length` of them (None: of any number), or from one for all. Raises DTypeError, ArgumentError."""
+    """Ints from a sequence of `length` of them (None: of any number), or from one for all. Raises
+    DTypeError, ArgumentError."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return (as_int(name, what, value),) * (1 if length is None else length)
     ints = tuple(as_int(name, f"each of {what}", i) for i in as_sequence(name, what, value))
     if length is not None and len(ints) != length:
-        raise errors.ArgumentError(f"{name}: {what} must be an int or {length} of them, not {brief(ints)}")
+        raise errors.ArgumentError(
+            f"{name}: {what} must be an int or {length} of them, not {brief(ints)}"
+        )
     return ints
 
 
 def as_shape(name: str, shape: Sequence[object]) -> Shape:
-    """A shape given as ints or as one sequence. Raises ShapeError for a negative extent or too many elements."""
+    """A shape given as ints or as one sequence. Raises ShapeError for a negative extent or too many
+    elements."""
     extents = flat_extents(name, shape)
     if any(d < 0 for d in extents):
         raise errors.ShapeError(f"{name}: shape {extents} has a negative extent")
@@ -193,7 +210,8 @@ def as_shape(name: str, shape: Sequence[object]) -> Shape:
 
 
 def as_extents(name: str, **given: object) -> Shape:
-    """The extents of an array, each by its own name. Raises ArgumentError, DTypeError, and ShapeError for too many elements."""
+    """The extents of an array, each by its own name. Raises ArgumentError, DTypeError, and
+    ShapeError for too many elements."""
     return addressable(name, tuple(as_count(name, what, value) for what, value in given.items()))
 
 
@@ -206,7 +224,8 @@ def normalise_axis(name: str, axis: object, ndim: int) -> int:
 
 
 def axes_in_order(name: str, axis: object, ndim: int) -> tuple[int, ...]:
-    """One or several axes, as listed. Raises AxisError, DTypeError, and ShapeError for an axis named twice."""
+    """One or several axes, as listed. Raises AxisError, DTypeError, and ShapeError for an axis
+    named twice."""
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(normalise_axis(name, a, ndim) for a in given)
     if len(set(axes)) != len(axes):

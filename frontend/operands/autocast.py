@@ -1,7 +1,9 @@
-"""Mixed precision. In: functions of Nodes or Tensors. Out: the same; inside nn.autocast they choose the dtype of their operands.
+"""Mixed precision. In: functions of Nodes or Tensors. Out: the same; inside nn.autocast they choose
+the dtype of their operands.
 
-`lowered` functions are sums of products, which 16-bit floats make fast; `widened` ones would overflow in float16, or lose what
-they are about. All others take what they get. The choice is made for what a user calls, not again for what that is made of.
+`lowered` functions are sums of products, which 16-bit floats make fast; `widened` ones would
+overflow in float16, or lose what they are about. All others take what they get. The choice is made
+for what a user calls, not again for what that is made of.
 """
 
 from __future__ import annotations
@@ -39,17 +41,25 @@ def runs_in_float32(function: Callable[P, R]) -> Callable[P, R]:
         low = state.autocast() if state.autocasts else None
         if low is None:
             return function(*args, **kwargs)
-        return _apart(partial(function, *map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()}))
+        return _apart(
+            partial(function, *map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()})
+        )
 
     return call
 
 
 def runs_in_half(function: Callable[P, R]) -> Callable[P, R]:
-    """Takes its float32 and 16-bit operands in autocast's dtype, and gives that, unless one is a float64.
+    """Takes its float32 and 16-bit operands in autocast's dtype, and gives that, unless one is a
+    float64.
 
-    What is added to the products, `bias` or `attn_mask`, is taken as it is: it costs nothing, and is rounded with them.
+    What is added to the products, `bias` or `attn_mask`, is taken as it is: it costs nothing, and
+    is rounded with them.
     """
-    places = {name: place for place, name in enumerate(signature(function).parameters) if name in ("bias", "attn_mask")}
+    places = {
+        name: place
+        for place, name in enumerate(signature(function).parameters)
+        if name in ("bias", "attn_mask")
+    }
     added = frozenset(places.values())
 
     @wraps(function)
@@ -58,7 +68,9 @@ def runs_in_half(function: Callable[P, R]) -> Callable[P, R]:
         if low is None or dt.float64 in map(_strong_float, [*args, *kwargs.values()]):
             return function(*args, **kwargs)
         factors: list[Any] = [x if i in added else _low(x, low) for i, x in enumerate(args)]
-        named: dict[str, Any] = {name: x if name in places else _low(x, low) for name, x in kwargs.items()}
+        named: dict[str, Any] = {
+            name: x if name in places else _low(x, low) for name, x in kwargs.items()
+        }
         result: R = _low(_apart(partial(function, *factors, **named)), low)
         return result
 
@@ -72,7 +84,8 @@ def _apart(call: Callable[[], R]) -> R:
 
 
 def _strong_float(x: object) -> DType | None:
-    """The dtype of floats; not of a Node that stands for a Python number, which takes the dtype of what it meets."""
+    """The dtype of floats; not of a Node that stands for a Python number, which takes the dtype of
+    what it meets."""
     dtype = float_dtype(x)
     return None if dtype is None or (marks and getattr(x, "node", x) in marks) else dtype
 

@@ -1,8 +1,8 @@
 """Operands that fit together. In: Nodes and Python numbers. Out: Nodes of one dtype and one shape.
 
-Promotion is NumPy's (NEP 50: Python numbers are weak) with one deviation: an integer with a float gives the float's
-dtype, and float results of integers have the default dtype. float16 and bfloat16 meet in float32. Broadcasting is explicit: axes
-of extent 1 are dropped, then EXPANDed.
+Promotion is NumPy's (NEP 50: Python numbers are weak) with one deviation: an integer with a float
+gives the float's dtype, and float results of integers have the default dtype. float16 and bfloat16
+meet in float32. Broadcasting is explicit: axes of extent 1 are dropped, then EXPANDed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ default_int = dt.int64
 
 
 def default_float() -> DType:
-    """The dtype of Python floats, of float results of integers, and of Tensors made without a dtype: float32, or as set."""
+    """The dtype of Python floats, of float results of integers, and of Tensors made without a
+    dtype: float32, or as set."""
     return dt.BY_NAME[options.current().default_dtype]
 
 
 def as_dtype(spec: Any) -> DType:
-    """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float (the default). Raises DTypeError."""
+    """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float (the default).
+    Raises DTypeError."""
     if isinstance(spec, DType):
         return spec
     if isinstance(spec, type) and spec in WEAK:
@@ -91,7 +93,9 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
             common = x.dtype if common is None else promote(common, x.dtype)
     for x in weak:
         if type(x) not in WEAK:
-            raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {brief(x)}")
+            raise errors.DTypeError(
+                f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {brief(x)}"
+            )
     if common is None:
         kinds = {x.__class__ for x in weak}  # a LiveNumber has that of a number
         if any(isinstance(x, Node) for x in operands):
@@ -103,7 +107,8 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
 
 
 def holds(dtype: DType, value: Scalar) -> bool:
-    """Is a Python number within the range of an integer dtype, or a Python integer within that of float64?"""
+    """Is a Python number within the range of an integer dtype, or a Python integer within that of
+    float64?"""
     if dtype.is_int:
         least, greatest = dt.limits(dtype)
         return least <= value <= greatest
@@ -111,7 +116,8 @@ def holds(dtype: DType, value: Scalar) -> bool:
 
 
 def number(name: str, value: Scalar, dtype: DType) -> Node:
-    """A constant of this dtype. Raises OverflowError where it cannot hold a Python integer, as NumPy does."""
+    """A constant of this dtype. Raises OverflowError where it cannot hold a Python integer, as
+    NumPy does."""
     if not holds(dtype, value):
         raise errors.OverflowError(f"{name}: {brief(value)} is out of bounds for {dtype.name}")
     return const(value, dtype)
@@ -167,7 +173,9 @@ def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
                 if out[i] not in (1, extent):
                     listed = " and ".join(str(tuple(s)) for s in shapes)
                     why = f"axis {i - ndim} is {out[i]} and {extent}"
-                    raise errors.ShapeError(f"{name}: shapes {listed} could not be broadcast together: {why}")
+                    raise errors.ShapeError(
+                        f"{name}: shapes {listed} could not be broadcast together: {why}"
+                    )
                 out[i] = extent
     return addressable(name, tuple(out))
 
@@ -179,19 +187,24 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def spread(x: Node, places: Sequence[int], shape: Shape) -> Node:
-    """x with its axis i at axis places[i] of `shape` (ascending), repeated along all other axes and its axes of extent 1."""
+    """x with its axis i at axis places[i] of `shape` (ascending), repeated along all other axes and
+    its axes of extent 1."""
     kept, new = _spreading(x.shape, tuple(places), shape)
     x = reshape(x, kept)
     return shaped(Op.EXPAND, (x,), new, x.dtype, shape) if new else x
 
 
 @lru_cache(4096)
-def _spreading(extents: Shape, places: tuple[int, ...], shape: Shape) -> tuple[Shape, tuple[tuple[int, int], ...]]:
+def _spreading(
+    extents: Shape, places: tuple[int, ...], shape: Shape
+) -> tuple[Shape, tuple[tuple[int, int], ...]]:
     """(the extents without those of 1 that are repeated, the new axes)."""
     kept = [i for i, p in enumerate(places) if extents[i] == shape[p]]
     taken = {places[i] for i in kept}
     addressable("expand", shape)
-    return tuple(extents[i] for i in kept), tuple((axis, extent) for axis, extent in enumerate(shape) if axis not in taken)
+    return tuple(extents[i] for i in kept), tuple(
+        (axis, extent) for axis, extent in enumerate(shape) if axis not in taken
+    )
 
 
 def broadcast_to(x: Node, shape: Shape) -> Node:
@@ -222,7 +235,8 @@ _EXACT = 1 << 53
 
 
 def pair(name: str, a: Operand, b: Operand) -> list[Node]:
-    """Two operands of one dtype and one shape; the usual cases first, because every binary operator comes by here."""
+    """Two operands of one dtype and one shape; the usual cases first, because every binary operator
+    comes by here."""
     if isinstance(a, Node):
         if isinstance(b, Node):
             if a.dtype is b.dtype and a.shape == b.shape:

@@ -1,4 +1,5 @@
-"""Composites of 16-bit floats. In: a function made of several graph ops. Out: one that computes in float32 and rounds once."""
+"""Composites of 16-bit floats. In: a function made of several graph ops. Out: one that computes in
+float32 and rounds once."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ R = TypeVar("R", bound=Node | AnyTensor)
 
 
 def in_float32(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with its 16-bit operands (Nodes, or Tensors) as float32; a float32 result takes the operands' dtype."""
+    """The function with its 16-bit operands (Nodes, or Tensors) as float32; a float32 result takes
+    the operands' dtype."""
 
     @wraps(function)
     def widened(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,5 @@
-"""Types of arguments that users may spell in several ways. In: annotations. Out: aliases for a type checker."""
+"""Types of arguments that users may spell in several ways. In: annotations. Out: aliases for a type
+checker."""
 
 from __future__ import annotations
 
@@ -28,4 +29,6 @@ DTypeLike = DType | str | type | np.dtype | None  # None: unless given
 DeviceLike = str | int | NamedDevice | None
 ShapeLike = int | Sequence[int]
 Real = float | np.generic | np.ndarray | AnyTensor  # one number
-Nested: TypeAlias = "Node | bool | int | float | str | Sequence[Nested]"  # what binding.py makes of an ArrayLike
+Nested: TypeAlias = (
+    "Node | bool | int | float | str | Sequence[Nested]"  # what binding.py makes of an ArrayLike
+)

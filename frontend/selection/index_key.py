@@ -1,9 +1,9 @@
 """Keys of index expressions. In: a Node and the items between the brackets. Out: a Key, the steps
 that x[key] takes.
 
-NumPy's rules: ints, slices, None and ... select views; a bool mask of m axes selects among the next m axes of x as the
-positions of its Trues would; index arrays broadcast together, and their axes stand where the first of them stands if all
-of them (and the ints) are neighbours, else in front.
+NumPy's rules: ints, slices, None and ... select views; a bool mask of m axes selects among the next
+m axes of x as the positions of its Trues would; index arrays broadcast together, and their axes
+stand where the first of them stands if all of them (and the ints) are neighbours, else in front.
 """
 
 from __future__ import annotations
@@ -26,13 +26,18 @@ MAX_AXES = 64  # of NumPy's arrays
 
 @dataclass
 class Key:
-    """x[key]: a RESHAPE to `shape`, SLICE, FLIP, then picking through `arrays` and a RESHAPE to the axes of the result."""
+    """x[key]: a RESHAPE to `shape`, SLICE, FLIP, then picking through `arrays` and a RESHAPE to the
+    axes of the result."""
 
     shape: list[int] = field(default_factory=list)  # x's, with the axes of each mask joined to one
     slices: list[tuple[int, int, int]] = field(default_factory=list)
     flips: list[int] = field(default_factory=list)
-    arrays: list[tuple[int, Node]] = field(default_factory=list)  # (axis of `shape`, integers of any shape or a flat mask)
-    kept: list[int] = field(default_factory=list)  # the result's extents without the axes of the index arrays
+    arrays: list[tuple[int, Node]] = field(
+        default_factory=list
+    )  # (axis of `shape`, integers of any shape or a flat mask)
+    kept: list[int] = field(
+        default_factory=list
+    )  # the result's extents without the axes of the index arrays
     place: int = 0  # where in `kept` the axes of the index arrays go
 
     @property
@@ -46,7 +51,9 @@ def parse(x: Node, key: object) -> Key:
     used = [_axes_used(item) for item in items]
     if sum(used) > x.ndim:
         hint = "" if x.ndim else ": this is a single number, which .item() reads"
-        raise errors.IndexError(f"index: {sum(used)} indices for {x.ndim} axes of shape {x.shape}{hint}")
+        raise errors.IndexError(
+            f"index: {sum(used)} indices for {x.ndim} axes of shape {x.shape}{hint}"
+        )
     if sum(item is Ellipsis for item in items) > 1:
         raise errors.IndexError("index: an index may have only one ...")
     k = Key()
@@ -116,7 +123,9 @@ def _add_picking(k: Key, x: Node, axis: int, item: object) -> None:
     if isinstance(item, Node) and item.dtype is dt.bool_:
         extents = x.shape[axis : axis + item.ndim]
         if any(i not in (0, extent) for i, extent in zip(item.shape, extents, strict=True)):
-            raise errors.IndexError(f"index: a mask of shape {item.shape} does not fit {_described(x, axis, extents)}")
+            raise errors.IndexError(
+                f"index: a mask of shape {item.shape} does not fit {_described(x, axis, extents)}"
+            )
         if item.shape != extents:  # an empty mask fits any extent and selects nothing
             item = full(False, dt.bool_, extents)
         k.arrays.append((place, reshape(item, (item.size,))))
@@ -144,7 +153,9 @@ def _position(x: Node, axis: int, item: Any) -> int:
     try:
         i = index(item)
     except TypeError:
-        raise errors.DTypeError(f"index: {brief(item)} is neither an int, a slice, None, ... nor an integer tensor") from None
+        raise errors.DTypeError(
+            f"index: {brief(item)} is neither an int, a slice, None, ... nor an integer tensor"
+        ) from None
     extent = x.shape[axis]
     if not -extent <= i < extent:
         raise errors.IndexError(

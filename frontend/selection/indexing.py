@@ -1,8 +1,9 @@
-"""Indexing. In: a Node and what stands between the brackets. Out: a Node, for an assignment too: the new value of the whole.
+"""Indexing. In: a Node and what stands between the brackets. Out: a Node, for an assignment too:
+the new value of the whole.
 
-Ints, slices, None and ... make views. Index arrays make a GATHER; a mask that is read becomes the positions of its Trues,
-which computes it. An assignment chooses between the new values and the old ones; by a mask it computes nothing, unless the
-values are as many as the Trues.
+Ints, slices, None and ... make views. Index arrays make a GATHER; a mask that is read becomes the
+positions of its Trues, which computes it. An assignment chooses between the new values and the old
+ones; by a mask it computes nothing, unless the values are as many as the Trues.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def _region(x: Node, k: Key) -> Node:
 
 def _indices(region: Node, k: Key) -> list[Node]:
     """The index arrays as int64 of one shape; masks are computed."""
-    integers = [_trues(i) if i.dtype is dt.bool_ else wrapped(i, region.shape[axis]) for axis, i in k.arrays]
+    integers = [
+        _trues(i) if i.dtype is dt.bool_ else wrapped(i, region.shape[axis]) for axis, i in k.arrays
+    ]
     shape = index_shape("index", integers)
     return [broadcast_to(i, shape) for i in integers]
 
@@ -68,14 +71,17 @@ def _trues(mask: Node) -> Node:
     known = constant_of(mask)
     if known is not None:
         return node(Op.IOTA, (), mask.size if known else 0)
-    return clip(positions(mask), 0, mask.size - 1)  # changes nothing, but shows that no bounds check is needed
+    return clip(
+        positions(mask), 0, mask.size - 1
+    )  # changes nothing, but shows that no bounds check is needed
 
 
 # ---------------------------------------------------------------- assignment
 
 
 def setitem(x: Node, key: object, value: Operand, name: str | None = None) -> Node:
-    """x with x[key] = value, cast to x's dtype and broadcast; of equal index arrays the last one counts.
+    """x with x[key] = value, cast to x's dtype and broadcast; of equal index arrays the last one
+    counts.
 
     Raises IndexError, DTypeError, ShapeError.
     """
@@ -84,7 +90,11 @@ def setitem(x: Node, key: object, value: Operand, name: str | None = None) -> No
     places = _places_that_vary(k)
     with provenance(site_of("assignment into", x, name)):
         if places:
-            return _put_at(x, places, graph.reshape(_fitted(_trimmed(new, len(k.kept)), tuple(k.kept)), region.shape))
+            return _put_at(
+                x,
+                places,
+                graph.reshape(_fitted(_trimmed(new, len(k.kept)), tuple(k.kept)), region.shape),
+            )
         if k.arrays:
             new = _with_values(region, k, new)
         else:
@@ -96,18 +106,25 @@ def _put_back(x: Node, region: Node, k: Key, new: Node) -> Node:
     """x with its region replaced."""
     if region is x:
         return new
-    return where(_spread_out(x, k, graph.full(True, dt.bool_, region.shape)), _spread_out(x, k, new), x)
+    return where(
+        _spread_out(x, k, graph.full(True, dt.bool_, region.shape)), _spread_out(x, k, new), x
+    )
 
 
 _last_places: dict[Line, dict[int, int]] = {}  # by line: where it has assigned
 
 
 def _places_that_vary(k: Key) -> dict[int, int]:
-    """The position on each axis where x[i] = v, x[:, j] = v assign, if the line did so elsewhere before: a loop over positions is
-    one program if they are inputs. A traced function keeps them, as it is one program anyway."""
+    """The position on each axis where x[i] = v, x[:, j] = v assign, if the line did so elsewhere
+    before: a loop over positions is one program if they are inputs. A traced function keeps them,
+    as it is one program anyway."""
     ends = list(zip(k.slices, k.shape, strict=True))
     whole = [s == (0, d, 1) for s, d in ends]
-    if k.arrays or k.flips or not all(w or s[1] == s[0] + 1 for w, (s, _) in zip(whole, ends, strict=True)):
+    if (
+        k.arrays
+        or k.flips
+        or not all(w or s[1] == s[0] + 1 for w, (s, _) in zip(whole, ends, strict=True))
+    ):
         return {}
     places = {axis: s[0] for axis, (s, _) in enumerate(ends) if not whole[axis]}
     line = user_site()
@@ -115,7 +132,9 @@ def _places_that_vary(k: Key) -> dict[int, int]:
         return {}
     before = _last_places.get(line[:2])
     _last_places[line[:2]] = places
-    return places if before is not None and before != places and before.keys() == places.keys() else {}
+    return (
+        places if before is not None and before != places and before.keys() == places.keys() else {}
+    )
 
 
 def _put_at(x: Node, places: dict[int, int], new: Node) -> Node:
@@ -173,7 +192,8 @@ def _check_if_empty(region: Node, indices: list[Node], k: Key) -> None:
 
 
 def _check_positions(region: Node, indices: list[Node], k: Key) -> None:
-    """Checks the 0-d index arrays at once where empty ones beside them select nothing, as NumPy does."""
+    """Checks the 0-d index arrays at once where empty ones beside them select nothing, as NumPy
+    does."""
     if not indices[0].size:
         for axis, index in k.arrays:
             if index.shape == () and index.dtype is not dt.bool_:
@@ -183,15 +203,23 @@ def _check_positions(region: Node, indices: list[Node], k: Key) -> None:
 def _trimmed(value: Node, ndim: int) -> Node:
     """Without leading axes of extent 1 beyond ndim."""
     extra = value.ndim - ndim
-    return graph.reshape(value, value.shape[extra:]) if extra > 0 and value.shape[:extra] == (1,) * extra else value
+    return (
+        graph.reshape(value, value.shape[extra:])
+        if extra > 0 and value.shape[:extra] == (1,) * extra
+        else value
+    )
 
 
 def _fitted(value: Node, shape: Shape, given: Node | None = None, shown: str = "") -> Node:
     """The value broadcast to the shape; an error shows `given` and `shown` in their place."""
     behind = shape[len(shape) - value.ndim :]
-    if value.ndim > len(shape) or any(d not in (1, e) for d, e in zip(value.shape, behind, strict=True)):
+    if value.ndim > len(shape) or any(
+        d not in (1, e) for d, e in zip(value.shape, behind, strict=True)
+    ):
         own, wanted = (given or value).shape, shown or shape
-        raise errors.ShapeError(f"assignment: could not broadcast a value of shape {own} into the selected shape {wanted}")
+        raise errors.ShapeError(
+            f"assignment: could not broadcast a value of shape {own} into the selected shape {wanted}"
+        )
     return broadcast_to(value, shape)
 
 
@@ -206,7 +234,9 @@ def _same_for_all(value: Node, k: Key, count: int) -> Node | None:
 
 def _beside(region: Node, k: Key, value: Node) -> Node:
     """A value of the shape `kept` repeated along the axes of the index arrays."""
-    return graph.expand(graph.reshape(value, _others(region, k)), tuple((a, region.shape[a]) for a in k.axes))
+    return graph.expand(
+        graph.reshape(value, _others(region, k)), tuple((a, region.shape[a]) for a in k.axes)
+    )
 
 
 def _others(region: Node, k: Key) -> Shape:

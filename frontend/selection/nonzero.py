@@ -1,4 +1,5 @@
-"""Values that decide shapes: where a mask holds, how often a number occurs. In: Nodes. Out: Nodes; most compute at once."""
+"""Values that decide shapes: where a mask holds, how often a number occurs. In: Nodes. Out: Nodes;
+most compute at once."""
 
 from __future__ import annotations
 
@@ -21,14 +22,18 @@ from ..operands.arguments import Axes, as_int, normalise_axes
 from ..operands.broadcast import Operand, as_dtype, to_dtype
 
 MOST_REMEMBERED = 1 << 16  # elements of a mask whose positions are kept as long as that is
-_known: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()  # by mask: `x[m], y[m], z[m] = ...` finds them once
+_known: weakref.WeakKeyDictionary[Node, Node] = (
+    weakref.WeakKeyDictionary()
+)  # by mask: `x[m], y[m], z[m] = ...` finds them once
 
 
 def computed(*nodes: Node) -> list[Node]:
     """The values of the Nodes, in memory, from one program."""
     tensors = [wrap(n) for n in nodes]
     realize.realize(*tensors)
-    return [t.node if t.node.op is Op.INPUT else storage.leaf(realize.value(t)) for t in tensors]  # one Leaf for one memory
+    return [
+        t.node if t.node.op is Op.INPUT else storage.leaf(realize.value(t)) for t in tensors
+    ]  # one Leaf for one memory
 
 
 def number(n: Node) -> int:
@@ -37,7 +42,8 @@ def number(n: Node) -> int:
 
 
 def positions(mask: Node) -> Node:
-    """int64 flat row-major positions of the Trues, shape (how many,): a view of memory. Realises the mask's pending values."""
+    """int64 flat row-major positions of the Trues, shape (how many,): a view of memory. Realises
+    the mask's pending values."""
     if not mask.size:
         return graph.full(0, dt.int64, (0,))
     trues = _known.get(mask)
@@ -50,7 +56,8 @@ def positions(mask: Node) -> Node:
 
 
 def trues_first(mask: Node, *others: Node) -> list[Node]:
-    """All flat positions of a mask that is not empty, those of the Trues in front; the number of Trues; the other values.
+    """All flat positions of a mask that is not empty, those of the Trues in front; the number of
+    Trues; the other values.
 
     In memory, from one program. The order is that of a stable sort.
     """
@@ -60,17 +67,21 @@ def trues_first(mask: Node, *others: Node) -> list[Node]:
 
 
 def flatnonzero(x: Node) -> Node:
-    """int64 positions of the elements of the flattened x that are not 0 (NaN is not). Realises x."""
+    """int64 positions of the elements of the flattened x that are not 0 (NaN is not). Realises
+    x."""
     return positions(to_dtype(x, dt.bool_))
 
 
 def nonzero(x: Node) -> tuple[Node, ...]:
-    """For each axis the int64 indices of the elements that are not 0 (NaN is not), in row-major order. Realises x.
+    """For each axis the int64 indices of the elements that are not 0 (NaN is not), in row-major
+    order. Realises x.
 
     Raises ShapeError for a 0-d x.
     """
     if not x.ndim:
-        raise errors.ShapeError("nonzero: a 0-d tensor has no axis to index; compare it with 0 instead")
+        raise errors.ShapeError(
+            "nonzero: a 0-d tensor has no axis to index; compare it with 0 instead"
+        )
     return _unravelled(flatnonzero(x), x.shape)
 
 
@@ -83,7 +94,8 @@ def _unravelled(place: Node, shape: tuple[int, ...]) -> tuple[Node, ...]:
 
 
 def argwhere(x: Node) -> Node:
-    """The int64 index of each element that is not 0, in row-major order: shape (how many, axes of x). Realises x."""
+    """The int64 index of each element that is not 0, in row-major order: shape (how many, axes of
+    x). Realises x."""
     places = flatnonzero(x)
     if not x.ndim:
         return graph.full(0, dt.int64, (places.size, 0))
@@ -97,10 +109,11 @@ def count_nonzero(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
 
 
 def bincount(x: Node, weights: Operand | None = None, minlength: int = 0) -> Node:
-    """How often each of 0 .. max(x) occurs in a 1-d x of integers, as int64; or the sums of their weights. Realises x.
+    """How often each of 0 .. max(x) occurs in a 1-d x of integers, as int64; or the sums of their
+    weights. Realises x.
 
-    At least `minlength` results. Raises ShapeError unless x is 1-d and weights have its shape, DTypeError unless x is of
-    integers, IndexError for negative elements.
+    At least `minlength` results. Raises ShapeError unless x is 1-d and weights have its shape,
+    DTypeError unless x is of integers, IndexError for negative elements.
     """
     _check_bins(x, weights, minlength)
     length = as_int("bincount", "minlength", minlength)
@@ -109,7 +122,9 @@ def bincount(x: Node, weights: Operand | None = None, minlength: int = 0) -> Nod
         lowest = reversed_order(graph.reduce("max", reversed_order(x), (0,)))
         low, high, x = computed(lowest, highest, x)
         if number(low) < 0:
-            raise errors.IndexError(f"bincount: {number(low)} is negative, only 0 and above are counted")
+            raise errors.IndexError(
+                f"bincount: {number(low)} is negative, only 0 and above are counted"
+            )
         length = max(length, number(high) + 1)
     values = graph.full(1, dt.int64, x.shape) if weights is None else weights
     assert isinstance(values, Node)
@@ -124,6 +139,8 @@ def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
     if weights is not None and not isinstance(weights, Node):
         raise errors.DTypeError(f"bincount: weights must be a tensor, not {brief(weights)}")
     if weights is not None and weights.shape != x.shape:
-        raise errors.ShapeError(f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}")
+        raise errors.ShapeError(
+            f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}"
+        )
     if as_int("bincount", "minlength", minlength) < 0:
         raise errors.ShapeError(f"bincount: minlength must be 0 or more, not {minlength}")

@@ -1,6 +1,8 @@
-"""Distinct elements and sets of them. In: Nodes. Out: Nodes in memory; their number is a value, so all but isin compute at once.
+"""Distinct elements and sets of them. In: Nodes. Out: Nodes in memory; their number is a value, so
+all but isin compute at once.
 
-x is flattened and sorted; an element that differs from the one before it starts a group of equal ones.
+x is flattened and sorted; an element that differs from the one before it starts a group of equal
+ones.
 """
 
 from __future__ import annotations
@@ -51,23 +53,36 @@ def _starts(ordered: Node, equal_nan: bool) -> Node:
     new = ne(now, before)
     if equal_nan and ordered.dtype.is_float:
         new = logical_and(new, invert(logical_and(isnan(now), isnan(before))))
-    return concat([graph.full(True, dt.bool_, (1,)), new]) if n > 1 else graph.full(True, dt.bool_, (1,))
+    return (
+        concat([graph.full(True, dt.bool_, (1,)), new])
+        if n > 1
+        else graph.full(True, dt.bool_, (1,))
+    )
 
 
 def _unique(x: Node, equal_nan: bool, index: bool, inverse: bool, counts: bool) -> list[Node]:
     """[values, first places, places in values, counts], those that are asked for."""
     if not x.size:
         none = graph.full(0, dt.int64, (0,))
-        return [graph.full(0, x.dtype, (0,)), *[none] * index, *[graph.full(0, dt.int64, x.shape)] * inverse, *[none] * counts]
+        return [
+            graph.full(0, x.dtype, (0,)),
+            *[none] * index,
+            *[graph.full(0, dt.int64, x.shape)] * inverse,
+            *[none] * counts,
+        ]
     flat = reshape(x, (x.size,))
     order = node(Op.ARGSORT, (flat,), (0, False))
     ordered = node(Op.GATHER, (flat, order), (0,))
     starts = _starts(ordered, equal_nan)
     group = sub(node(Op.SCAN, (graph.cast(starts, dt.int64),), 0), 1)
     group_of = reshape(node(Op.SCATTER, (group, order), ((0,), (x.size,))), x.shape)
-    first, count, ordered, *more = trues_first(starts, ordered, *[order] * index, *[group_of] * inverse)
+    first, count, ordered, *more = trues_first(
+        starts, ordered, *[order] * index, *[group_of] * inverse
+    )
     begin = part(first, 0, 0, number(count))
-    firsts = [node(Op.GATHER, (y, clip(begin, 0, x.size - 1)), (0,)) for y in (ordered, *more[:index])]
+    firsts = [
+        node(Op.GATHER, (y, clip(begin, 0, x.size - 1)), (0,)) for y in (ordered, *more[:index])
+    ]
     return computed(*firsts, *more[index:], *[_sizes(first, begin, count)] * counts)
 
 
@@ -76,15 +91,18 @@ def _sizes(first: Node, begin: Node, count: Node) -> Node:
     n, groups = first.size, begin.size
     if groups == n:
         return graph.full(1, dt.int64, (n,))
-    is_last = eq(node(Op.IOTA, (), groups), sub(count, 1))  # of a count in memory: the kernel is the same for any other
+    is_last = eq(
+        node(Op.IOTA, (), groups), sub(count, 1)
+    )  # of a count in memory: the kernel is the same for any other
     return sub(where(is_last, n, part(first, 0, 1, groups + 1)), begin)
 
 
 def unique_all(x: Node) -> UniqueAll[Node]:
     """(values, indices, inverse_indices, counts) of the distinct elements of x, ascending.
 
-    values: the elements; indices: where each stands first in the flattened x; inverse_indices, of x's shape: where in
-    values each element of x is; counts: how often each occurs. Each NaN is distinct, -0.0 equals 0.0. Realises x.
+    values: the elements; indices: where each stands first in the flattened x; inverse_indices, of
+    x's shape: where in values each element of x is; counts: how often each occurs. Each NaN is
+    distinct, -0.0 equals 0.0. Realises x.
     """
     return UniqueAll(*_unique(x, False, True, True, True))
 
@@ -95,7 +113,8 @@ def unique_counts(x: Node) -> UniqueCounts[Node]:
 
 
 def unique_inverse(x: Node) -> UniqueInverse[Node]:
-    """(values, inverse_indices) of the distinct elements of x, ascending; see unique_all. Realises x."""
+    """(values, inverse_indices) of the distinct elements of x, ascending; see unique_all. Realises
+    x."""
     return UniqueInverse(*_unique(x, False, False, True, False))
 
 
@@ -105,12 +124,17 @@ def unique_values(x: Node) -> Node:
 
 
 def unique(
-    x: Node, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, equal_nan: bool = True
+    x: Node,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    equal_nan: bool = True,
 ) -> Node | tuple[Node, ...]:
-    """The distinct elements of x, ascending, as numpy.unique: NaNs count as one unless equal_nan is False. Realises x.
+    """The distinct elements of x, ascending, as numpy.unique: NaNs count as one unless equal_nan is
+    False. Realises x.
 
-    On demand a tuple with int64 places of first occurrence in the flattened x, places in the result of the elements of x
-    (of x's shape), and numbers of occurrences.
+    On demand a tuple with int64 places of first occurrence in the flattened x, places in the result
+    of the elements of x (of x's shape), and numbers of occurrences.
     """
     named = {
         "equal_nan": equal_nan,

@@ -1,7 +1,8 @@
 """Sorting and searching. In: Nodes, an axis. Out: Nodes; nothing is computed.
 
-All orders are those of NumPy and the Array API standard: NaN is the greatest value, -0.0 equals 0.0, and equal elements
-keep their order, in descending sorts too. Everything rests on ARGSORT; a sorted value is a gather, so gradients flow.
+All orders are those of NumPy and the Array API standard: NaN is the greatest value, -0.0 equals
+0.0, and equal elements keep their order, in descending sorts too. Everything rests on ARGSORT; a
+sorted value is a gather, so gradients flow.
 """
 
 from __future__ import annotations
@@ -11,7 +12,18 @@ from ...ir.graph import dtype as dt
 from ...ir.graph import graph
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
-from ..elementwise.all import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, sub, where
+from ..elementwise.all import (
+    add,
+    as_float,
+    invert,
+    isnan,
+    logical_and,
+    logical_or,
+    lt,
+    mul,
+    sub,
+    where,
+)
 from ..functions.movement import part
 from ..operands.arguments import as_bool, as_choice, as_int, normalise_axis
 from ..operands.broadcast import Operand, as_node, broadcast_to, common_dtype, spread
@@ -41,7 +53,8 @@ def _along(x: Node, order: Node, axis: int) -> Node:
 
 
 def argsort(x: Node, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Node:
-    """int64 places that sort x along an axis (None: flattened): NaN last, or first if descending; always stable.
+    """int64 places that sort x along an axis (None: flattened): NaN last, or first if descending;
+    always stable.
 
     Raises ShapeError for a 0-d x or an axis out of range.
     """
@@ -58,24 +71,32 @@ def sort(x: Node, axis: int | None = -1, descending: bool = False, stable: bool 
     return _along(x, _order(x, place, descending), place) if x.shape[place] > 1 else x
 
 
-def topk(x: Node, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Node, Node]:
-    """(values, int64 places) of the k largest elements along an axis, largest first (or of the k smallest, smallest first).
+def topk(
+    x: Node, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Node, Node]:
+    """(values, int64 places) of the k largest elements along an axis, largest first (or of the k
+    smallest, smallest first).
 
-    NaN counts as the largest. They are in order whether `sorted` asks for it or not. Raises ShapeError for a 0-d x, an
-    axis out of range, or k outside 0 .. extent; DTypeError if k is not an int.
+    NaN counts as the largest. They are in order whether `sorted` asks for it or not. Raises
+    ShapeError for a 0-d x, an axis out of range, or k outside 0 .. extent; DTypeError if k is not
+    an int.
     """
     x, place = _line("topk", x, axis)
     count = as_int("topk", "k", k)
     if not 0 <= count <= x.shape[place]:
-        raise errors.ShapeError(f"topk: k = {count} is not in 0 .. {x.shape[place]}, axis {place} of shape {x.shape}")
+        raise errors.ShapeError(
+            f"topk: k = {count} is not in 0 .. {x.shape[place]}, axis {place} of shape {x.shape}"
+        )
     order = part(_order(x, place, largest), place, 0, count)
     return (_along(x, order, place) if order.size else part(x, place, 0, count)), order
 
 
 def median(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
-    """Middle element of each sorted line (None: of all), the mean of the two middle ones for an even count.
+    """Middle element of each sorted line (None: of all), the mean of the two middle ones for an
+    even count.
 
-    A float; NaN where the line has a NaN or no elements. Raises ShapeError for an axis out of range.
+    A float; NaN where the line has a NaN or no elements. Raises ShapeError for an axis out of
+    range.
     """
     kept = (1,) * x.ndim if axis is None else None
     line, place = _line("median", as_float(x), axis)
@@ -85,7 +106,9 @@ def median(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
         out = graph.full(float("nan"), line.dtype, rest)
     else:
         ordered = sort(line, place)
-        low, high, last = (reshape(part(ordered, place, i, i + 1), rest) for i in ((n - 1) // 2, n // 2, n - 1))
+        low, high, last = (
+            reshape(part(ordered, place, i, i + 1), rest) for i in ((n - 1) // 2, n // 2, n - 1)
+        )
         middle = low if n % 2 else _middle(low, high)
         out = where(isnan(last), last, middle)
     return reshape(out, shape) if as_bool("median", "keepdims", keepdims) else out
@@ -109,10 +132,10 @@ def _before(a: Node, b: Node) -> Node:
 def searchsorted(x1: Operand, x2: Operand, side: str = "left", sorter: Node | None = None) -> Node:
     """int64 places, of x2's shape, at which x2's elements keep the 1-d ascending x1 sorted.
 
-    side "left": before equal elements, "right": after them. sorter: the argsort of an x1 that is not sorted. NaN is
-    the greatest value. A binary search of log2(n) steps; of an x1 that is not sorted the places are some in 0 .. n.
-    Raises ShapeError for an x1 or sorter that is not 1-d, ArgumentError for another side, DTypeError for a
-    sorter that is not of integers.
+    side "left": before equal elements, "right": after them. sorter: the argsort of an x1 that is
+    not sorted. NaN is the greatest value. A binary search of log2(n) steps; of an x1 that is not
+    sorted the places are some in 0 .. n. Raises ShapeError for an x1 or sorter that is not 1-d,
+    ArgumentError for another side, DTypeError for a sorter that is not of integers.
     """
     if not isinstance(x1, Node) or x1.ndim != 1:
         shape = x1.shape if isinstance(x1, Node) else ()
@@ -129,20 +152,26 @@ def _sorted_by(x: Node, sorter: Node) -> Node:
     if not sorter.dtype.is_int:
         raise errors.DTypeError("searchsorted: sorter must be a tensor of integers")
     if sorter.shape != x.shape:
-        raise errors.ShapeError(f"searchsorted: a sorter of shape {sorter.shape} does not fit x1 of shape {x.shape}")
+        raise errors.ShapeError(
+            f"searchsorted: a sorter of shape {sorter.shape} does not fit x1 of shape {x.shape}"
+        )
     return node(Op.GATHER, (x, graph.cast(sorter, dt.int64)), (0,)) if x.size else x
 
 
 def search_lines(lines: Node, wanted: Node) -> Node:
-    """How many elements of each ascending line (.., n) are not above those wanted of it: (.., m) of a wanted (.., m)."""
+    """How many elements of each ascending line (.., n) are not above those wanted of it: (.., m) of
+    a wanted (.., m)."""
     count = lines.shape[-1]
     rows = reshape(node(Op.IOTA, (), lines.size // count), (*lines.shape[:-1], 1))
     first = broadcast_to(mul(rows, count), wanted.shape)
     return sub(_search(reshape(lines, (lines.size,)), wanted, True, first, count), first)
 
 
-def _search(table: Node, wanted: Node, right: bool, base: Node | None = None, length: int | None = None) -> Node:
-    """Halves the places that are left, without branches: the answer lies in base .. base + length; unless given in all."""
+def _search(
+    table: Node, wanted: Node, right: bool, base: Node | None = None, length: int | None = None
+) -> Node:
+    """Halves the places that are left, without branches: the answer lies in base .. base + length;
+    unless given in all."""
 
     def step(base: Node, probe: int) -> Node:
         there = node(Op.GATHER, (table, add(base, probe)), (0,))
@@ -163,11 +192,14 @@ FEW = 16  # elements that are compared with one by one rather than searched
 
 
 def isin(x: Operand, test: Operand, assume_unique: bool = False, invert: bool = False) -> Node:
-    """True where an element of x equals some element of `test` (or, inverted, none); NaN equals nothing. bool, x's shape."""
+    """True where an element of x equals some element of `test` (or, inverted, none); NaN equals
+    nothing. bool, x's shape."""
     dtype = common_dtype("isin", (x, test))
     element, values = as_node("isin", x, dtype), as_node("isin", test, dtype)
     values = reshape(values, (values.size,))
-    hits = _is_among(element, values) if element.size else graph.full(False, dt.bool_, element.shape)
+    hits = (
+        _is_among(element, values) if element.size else graph.full(False, dt.bool_, element.shape)
+    )
     return node(Op.XOR, (hits, graph.full(as_bool("isin", "invert", invert), dt.bool_, hits.shape)))
 
 

@@ -1,4 +1,5 @@
-"""Quantiles, histograms and covariances. In: Nodes. Out: Nodes, all lazy: no size depends on a value."""
+"""Quantiles, histograms and covariances. In: Nodes. Out: Nodes, all lazy: no size depends on a
+value."""
 
 from __future__ import annotations
 
@@ -37,7 +38,16 @@ from ..functions import reductions
 from ..functions.cumulative import diff
 from ..functions.movement import part
 from ..functions.products import matmul
-from ..operands.arguments import Axes, as_bool, as_choice, as_count, as_double, as_real, as_sequence, normalise_axes
+from ..operands.arguments import (
+    Axes,
+    as_bool,
+    as_choice,
+    as_count,
+    as_double,
+    as_real,
+    as_sequence,
+    normalise_axes,
+)
 from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Scalar, broadcast_to, to_dtype
 from ..operands.in_float32 import in_float32
@@ -47,19 +57,26 @@ from .sorting import searchsorted, sort
 
 # ---------------------------------------------------------------- quantiles
 
-CHOOSE: dict[str, Callable[[Node], Node]] = {"lower": floor, "higher": ceil, "nearest": round_}  # one of two elements
+CHOOSE: dict[str, Callable[[Node], Node]] = {
+    "lower": floor,
+    "higher": ceil,
+    "nearest": round_,
+}  # one of two elements
 METHODS = ("linear", "midpoint", *CHOOSE)
 
 
 @runs_in_float32
 @in_float32
-def quantile(x: Node, q: Nested, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
+def quantile(
+    x: Node, q: Nested, axis: Axes = None, method: str = "linear", keepdims: bool = False
+) -> Node:
     """The value below which the fraction q of the elements along the axes lies: numpy.quantile.
 
-    q: from 0 to 1, a number or several; shape: that of q, then the other axes of x. The place q * (n - 1) among n sorted
-    elements may lie between two: method "linear" interpolates, "lower", "higher" and "nearest" (halves to even) choose one,
-    "midpoint" takes the mean. A float; NaN where there is a NaN or no element. Raises ArgumentError for another q (IndexError
-    when it is computed, if q is a Tensor) or method, DTypeError, AxisError.
+    q: from 0 to 1, a number or several; shape: that of q, then the other axes of x. The place q *
+    (n - 1) among n sorted elements may lie between two: method "linear" interpolates, "lower",
+    "higher" and "nearest" (halves to even) choose one, "midpoint" takes the mean. A float; NaN
+    where there is a NaN or no element. Raises ArgumentError for another q (IndexError when it is
+    computed, if q is a Tensor) or method, DTypeError, AxisError.
 
     >>> wf.quantile(wf.tensor([3.0, 1.0, 2.0, 4.0]), [0.25, 0.5]).tolist()
     [1.75, 2.5]
@@ -69,12 +86,16 @@ def quantile(x: Node, q: Nested, axis: Axes = None, method: str = "linear", keep
 
 @runs_in_float32
 @in_float32
-def percentile(x: Node, q: Nested, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
+def percentile(
+    x: Node, q: Nested, axis: Axes = None, method: str = "linear", keepdims: bool = False
+) -> Node:
     """As quantile, with q from 0 to 100: numpy.percentile."""
     return _quantile("percentile", x, q, 100.0, axis, method, keepdims)
 
 
-def _quantile(name: str, x: Node, q: Nested, whole: float, axis: Axes, method: str, keepdims: bool) -> Node:
+def _quantile(
+    name: str, x: Node, q: Nested, whole: float, axis: Axes, method: str, keepdims: bool
+) -> Node:
     as_choice(name, "method", method, METHODS)
     axes = normalise_axes(name, axis, x.ndim)
     rest = tuple(d for a, d in enumerate(x.shape) if a not in axes)
@@ -109,7 +130,8 @@ def _doubles(name: str, what: str, x: object) -> np.ndarray:
 
 
 def _at(ordered: Node, place: Node, method: str) -> Node:
-    """The value of sorted lines at a place along axis 0 that may lie between two elements; NaN where the last one is."""
+    """The value of sorted lines at a place along axis 0 that may lie between two elements; NaN
+    where the last one is."""
 
     def taken(at: Node) -> Node:
         return node(Op.GATHER, (ordered, cast(at, dt.int64)), (0,))
@@ -118,7 +140,11 @@ def _at(ordered: Node, place: Node, method: str) -> Node:
     if method in CHOOSE:
         out = taken(CHOOSE[method](place))
     else:
-        weight = sub(place, floor(place)) if method == "linear" else graph.full(0.5, dt.float64, place.shape)
+        weight = (
+            sub(place, floor(place))
+            if method == "linear"
+            else graph.full(0.5, dt.float64, place.shape)
+        )
         low, high = taken(floor(place)), taken(ceil(place))
         between = lerp(low, high, reshape(to_dtype(weight, ordered.dtype), place.shape + beside))
         out = where(logical_and(isinf(low), eq(low, high)), low, between)
@@ -130,14 +156,19 @@ def _at(ordered: Node, place: Node, method: str) -> Node:
 
 
 def histogram(
-    x: Node, bins: Nested = 10, range: Nested | None = None, density: bool = False, weights: Node | None = None
+    x: Node,
+    bins: Nested = 10,
+    range: Nested | None = None,
+    density: bool = False,
+    weights: Node | None = None,
 ) -> tuple[Node, Node]:
     """(how many elements of x lie in each bin, the edges of the bins): numpy.histogram.
 
-    bins: their number, between the two numbers of `range` or the least and the greatest finite element (0 and 1 if there is
-    none); or all edges, ascending. An edge belongs to the bin after it, the last one to the bin before. Elements outside and
-    NaNs count nowhere. Counts are int64, or of the dtype of the weights, which have x's shape; with density floats, so that
-    counts times widths add up to 1. Raises ArgumentError, DTypeError, ShapeError.
+    bins: their number, between the two numbers of `range` or the least and the greatest finite
+    element (0 and 1 if there is none); or all edges, ascending. An edge belongs to the bin after
+    it, the last one to the bin before. Elements outside and NaNs count nowhere. Counts are int64,
+    or of the dtype of the weights, which have x's shape; with density floats, so that counts times
+    widths add up to 1. Raises ArgumentError, DTypeError, ShapeError.
 
     >>> counts, edges = wf.histogram(wf.tensor([1.0, 2.0, 1.5, 4.0]), bins=3)
     >>> counts.tolist(), edges.tolist()
@@ -161,20 +192,27 @@ def histogram(
 
 def _weights(x: Node, weights: Node) -> Node:
     if weights.shape != x.shape:
-        raise errors.ShapeError(f"histogram: weights of shape {weights.shape} do not fit x of shape {x.shape}")
+        raise errors.ShapeError(
+            f"histogram: weights of shape {weights.shape} do not fit x of shape {x.shape}"
+        )
     return reshape(to_dtype(weights, dt.int64) if weights.dtype.kind == "b" else weights, (x.size,))
 
 
 def _edges(flat: Node, bins: Nested, limits: object, dtype: DType) -> tuple[Node, DType]:
-    """The edges as they are compared with integers, and the dtype in which they are given: this one, or that of given edges."""
+    """The edges as they are compared with integers, and the dtype in which they are given: this
+    one, or that of given edges."""
     if isinstance(bins, (list, tuple)):
         bins = _edges_of_numbers(bins)
     if isinstance(bins, Node) and bins.ndim:
         if bins.ndim != 1 or bins.size < 2:
-            raise errors.ShapeError(f"histogram: edges must be a vector of two or more, not of shape {bins.shape}")
+            raise errors.ShapeError(
+                f"histogram: edges must be a vector of two or more, not of shape {bins.shape}"
+            )
         return bins if bins.dtype.is_float else to_dtype(bins, dt.float64), as_float(bins).dtype
     count = as_count("histogram", "bins", bins, 1)
-    low, high = _limits(flat) if limits is None else (graph.full(v, dt.float64, ()) for v in _range(limits))
+    low, high = (
+        _limits(flat) if limits is None else (graph.full(v, dt.float64, ()) for v in _range(limits))
+    )
     is_point = eq(low, high)
     low, high = where(is_point, sub(low, 0.5), low), where(is_point, add(high, 0.5), high)
     number = node(Op.IOTA, (), count + 1)
@@ -206,7 +244,9 @@ def _range(limits: object) -> tuple[float, float]:
         raise errors.ArgumentError(f"histogram: range must be two numbers, not {brief(limits)}")
     low, high = (as_double("histogram", "each of range", v) for v in given)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise errors.ArgumentError(f"histogram: range must be two finite numbers that ascend, not {brief(limits)}")
+        raise errors.ArgumentError(
+            f"histogram: range must be two finite numbers that ascend, not {brief(limits)}"
+        )
     return low, high
 
 
@@ -216,9 +256,11 @@ def _range(limits: object) -> tuple[float, float]:
 @runs_in_float32
 @in_float32
 def cov(x: Node, /, correction: Scalar = 1) -> Node:
-    """The covariances of variables, one per row of x, over observations, one per column: shape (rows, rows), or () of a vector.
+    """The covariances of variables, one per row of x, over observations, one per column: shape
+    (rows, rows), or () of a vector.
 
-    The divisor is the number of observations - correction, as in torch.cov and, by its default, numpy.cov. Raises ShapeError.
+    The divisor is the number of observations - correction, as in torch.cov and, by its default,
+    numpy.cov. Raises ShapeError.
     """
     if x.ndim > 2:
         raise errors.ShapeError(f"cov: expected a vector or a matrix, got shape {x.shape}")

@@ -1,16 +1,16 @@
-"""The boundary between users and Nodes. In: a function of Nodes. Out: the public function or method, of Tensors.
+"""The boundary between users and Nodes. In: a function of Nodes. Out: the public function or
+method, of Tensors.
 
 The annotations of the function's parameters say what is passed to it:
 
-    Node            a Node, of a Tensor or anything that makes one: an array, a number, nested lists of numbers
-    Operand         the same, but a Python number stays one, since its dtype is weak
-    Sequence[Node]  a list of Nodes
-    Nested          as given, with Nodes for all Tensors and arrays, also inside lists
-    Label           the name of the first Tensor, for errors; no parameter of the public function
-    anything else   as given: the function checks it (arguments.py)
+    Node            a Node, of a Tensor or anything that makes one: an array, a number, nested lists
+    of numbers Operand         the same, but a Python number stays one, since its dtype is weak
+    Sequence[Node]  a list of Nodes Nested          as given, with Nodes for all Tensors and arrays,
+    also inside lists Label           the name of the first Tensor, for errors; no parameter of the
+    public function anything else   as given: the function checks it (arguments.py)
 
-Each may be `| None`. Leading tensors are positional. A result of Nodes becomes one of Tensors; it requires a gradient if
-one of the given Tensors does.
+Each may be `| None`. Leading tensors are positional. A result of Nodes becomes one of Tensors; it
+requires a gradient if one of the given Tensors does.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ from .tracked import Tracked
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
-Convert = Callable[[str, str, object, list[bool]], object]  # (function, parameter, argument, [does one require a gradient])
+Convert = Callable[
+    [str, str, object, list[bool]], object
+]  # (function, parameter, argument, [does one require a gradient])
 
 
 # ---------------------------------------------------------------- what is passed
 
 
 def as_operand(x: object) -> Any:
-    """A Node or a Python number from anything that an operator accepts; NotImplemented otherwise."""
+    """A Node or a Python number from anything that an operator accepts; NotImplemented
+    otherwise."""
     if isinstance(x, Tracked):
         return x.node
     if type(x) in WEAK:
@@ -71,7 +74,9 @@ def _made(name: str, what: str, x: object, tracks: list[bool]) -> Node:
         return _going_along(of_data(x).node)
     except errors.DTypeError as error:
         why = str(error).removeprefix("tensor").removesuffix(f": {brief(x)} is no number")
-        raise errors.DTypeError(f"{name}: {what} must be a Tensor, an array or a number, not {brief(x)}{why}") from None
+        raise errors.DTypeError(
+            f"{name}: {what} must be a Tensor, an array or a number, not {brief(x)}{why}"
+        ) from None
     except errors.WeftError as error:
         raise type(error)(f"{name}: {what}: {str(error).removeprefix('tensor: ')}") from None
 
@@ -95,7 +100,10 @@ def _operand(name: str, what: str, x: object, tracks: list[bool]) -> Operand:
 
 def _several(name: str, what: str, x: object, tracks: list[bool]) -> list[Node]:
     """A Node of each part."""
-    return [_made(name, f"{what}[{i}]", part, tracks) for i, part in enumerate(as_sequence(name, what, x))]
+    return [
+        _made(name, f"{what}[{i}]", part, tracks)
+        for i, part in enumerate(as_sequence(name, what, x))
+    ]
 
 
 def unwrapped(name: str, what: str, x: object, tracks: list[bool]) -> Any:
@@ -103,7 +111,9 @@ def unwrapped(name: str, what: str, x: object, tracks: list[bool]) -> Any:
     if isinstance(x, Tracked):
         tracks[0] |= x._requires_grad
         return x.node
-    if isinstance(x, (list, tuple)) and any(isinstance(i, (Tracked, np.ndarray, list, tuple)) for i in x):
+    if isinstance(x, (list, tuple)) and any(
+        isinstance(i, (Tracked, np.ndarray, list, tuple)) for i in x
+    ):
         parts = [unwrapped(name, what, i, tracks) for i in x]
         return parts if isinstance(x, list) else tuple(parts)
     if not isinstance(x, (np.ndarray, np.generic, int, float)):
@@ -114,7 +124,12 @@ def unwrapped(name: str, what: str, x: object, tracks: list[bool]) -> Any:
         raise errors.DTypeError(f"{name}: {what}: {error}") from None
 
 
-_CONVERT: dict[str, Convert] = {"Node": _made, "Operand": _operand, "Sequence[Node]": _several, "Nested": unwrapped}
+_CONVERT: dict[str, Convert] = {
+    "Node": _made,
+    "Operand": _operand,
+    "Sequence[Node]": _several,
+    "Nested": unwrapped,
+}
 
 
 def _converter(p: Parameter) -> Convert | None:
@@ -129,12 +144,20 @@ def _converter(p: Parameter) -> Convert | None:
 
 
 def function(inner: Any, name: str = "", first: str | None = None) -> Function:
-    """The public function of this name (that of the function of Nodes, unless given); first: a name for its first parameter."""
+    """The public function of this name (that of the function of Nodes, unless given); first: a name
+    for its first parameter."""
     name = name or inner.__name__
     given = signature(inner)
     parameters = list(given.parameters.values())
-    kinds = ["" if _converter(p) is None and p.annotation != "Label" else p.annotation for p in parameters]
-    if kinds[0] == "Node" and not any(kinds[1:]) and parameters[0].kind is not Parameter.VAR_POSITIONAL:
+    kinds = [
+        "" if _converter(p) is None and p.annotation != "Label" else p.annotation
+        for p in parameters
+    ]
+    if (
+        kinds[0] == "Node"
+        and not any(kinds[1:])
+        and parameters[0].kind is not Parameter.VAR_POSITIONAL
+    ):
         call, leading = _of_one(inner, name, parameters[0].name), 1
     elif kinds == ["Operand", "Operand"]:
         call, leading = _of_two(inner, name, parameters), 2
@@ -151,7 +174,11 @@ method = partial(function, first="self")
 
 def _public(given: Signature, leading: int, first: str | None) -> Signature:
     """What users see: Tensors for Nodes, the leading parameters positional, no labels."""
-    shown_as = [p.replace(annotation=_annotation(p.annotation)) for p in given.parameters.values() if p.annotation != "Label"]
+    shown_as = [
+        p.replace(annotation=_annotation(p.annotation))
+        for p in given.parameters.values()
+        if p.annotation != "Label"
+    ]
     shown_as[:leading] = [p.replace(kind=Parameter.POSITIONAL_ONLY) for p in shown_as[:leading]]
     if first is not None:
         shown_as[0] = shown_as[0].replace(name=first)
@@ -194,7 +221,9 @@ def _of_two(inner: Function, name: str, parameters: list[Parameter]) -> Function
         if isinstance(a, Tracked) and isinstance(b, Tracked):
             return _results(inner(a.node, b.node), a._requires_grad or b._requires_grad)
         tracks = [False]
-        return _results(inner(_operand(name, first, a, tracks), _operand(name, second, b, tracks)), tracks[0])
+        return _results(
+            inner(_operand(name, first, a, tracks), _operand(name, second, b, tracks)), tracks[0]
+        )
 
     return call
 
@@ -229,17 +258,23 @@ def _of_any(inner: Function, name: str, parameters: list[Parameter]) -> Function
 
 
 def as_tensor(name: str, what: str, x: object) -> Any:
-    """A Tensor, or one of anything that makes one. Raises DTypeError, OverflowError and ShapeError that begin with both names."""
+    """A Tensor, or one of anything that makes one. Raises DTypeError, OverflowError and ShapeError
+    that begin with both names."""
     return x if isinstance(x, Tracked) else wrap(_made(name, what, x, [False]))
 
 
 def of_tensors(inner: F) -> F:
-    """A function of Tensors: what is passed for its parameters that are Tensors may be anything that makes one.
+    """A function of Tensors: what is passed for its parameters that are Tensors may be anything
+    that makes one.
 
     Errors call it by its name; a method, such as the forward() of a layer, by that of its class.
     """
     parameters = signature(inner).parameters.values()
-    optional = {p.name: p.annotation == "Tensor | None" for p in parameters if str(p.annotation).startswith("Tensor")}
+    optional = {
+        p.name: p.annotation == "Tensor | None"
+        for p in parameters
+        if str(p.annotation).startswith("Tensor")
+    }
     order = [p.name for p in parameters]
     is_method = order[0] == "self"
 
@@ -253,7 +288,11 @@ def of_tensors(inner: F) -> F:
         with provenance(user_site()):  # one look for the user's line, not one per Node
             given = [tensor_of(what, x) for what, x in zip(order, args, strict=False)]
             try:
-                return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
+                return inner(
+                    *given,
+                    *args[len(order) :],
+                    **{what: tensor_of(what, x) for what, x in kwargs.items()},
+                )
             except TypeError as error:
                 note_names(error, inner, kwargs)
                 raise
@@ -268,7 +307,8 @@ KINDS = "buif"  # each takes the values of those before it in place
 
 
 def _as(inner: Callable[..., Node], call: Operator) -> Operator:
-    """The operator with the function's name and text, but parameters of its own: (self, other, /)."""
+    """The operator with the function's name and text, but parameters of its own: (self, other,
+    /)."""
     call.__name__, call.__doc__ = inner.__name__, inner.__doc__
     return call
 
@@ -307,12 +347,16 @@ def equality(inner: Callable[..., Node]) -> Operator:
 def rebind(t: Any, n: Node, requires_grad: bool) -> None:
     """Gives a Tensor the value of n in its own dtype and shape, as an in-place operator does."""
     if n.shape != t.shape:
-        raise errors.ShapeError(f"an in-place operation gives shape {n.shape}, which does not fit shape {t.shape}")
+        raise errors.ShapeError(
+            f"an in-place operation gives shape {n.shape}, which does not fit shape {t.shape}"
+        )
     n = ew.cast(n, t.dtype)
     is_waiting = t.node.op is Op.INPUT and t.node.arg.definition is not None
     if t.is_leaf and (t._requires_grad or t._is_assigned_in_place or is_waiting):
         if t._requires_grad and state.grad_enabled():
-            raise errors.GradientError("a leaf that requires a gradient is changed in place: do it inside wf.no_grad()")
+            raise errors.GradientError(
+                "a leaf that requires a gradient is changed in place: do it inside wf.no_grad()"
+            )
         t.assign(wrap(n))
         return
     value = wrap(n, requires_grad or t._requires_grad)
@@ -322,7 +366,8 @@ def rebind(t: Any, n: Node, requires_grad: bool) -> None:
 def in_place(inner: Callable[..., Node]) -> Operator:
     """An operator that gives this Tensor a new value; expressions made from the old one keep it.
 
-    Raises DTypeError for a result that is of another kind (NumPy's "same kind" rule), ShapeError for one of another shape.
+    Raises DTypeError for a result that is of another kind (NumPy's "same kind" rule), ShapeError
+    for one of another shape.
     """
 
     def call(self: Tracked, other: object, /) -> object:
@@ -331,7 +376,9 @@ def in_place(inner: Callable[..., Node]) -> Operator:
             return NotImplemented
         n = inner(self.node, operand)
         if KINDS.index(n.dtype.kind) > KINDS.index(self.dtype.kind):
-            raise errors.DTypeError(f"an in-place operation gives {n.dtype.name}: cannot cast that to {self.dtype.name} in place")
+            raise errors.DTypeError(
+                f"an in-place operation gives {n.dtype.name}: cannot cast that to {self.dtype.name} in place"
+            )
         rebind(self, n, isinstance(other, Tracked) and other._requires_grad)
         return self
 

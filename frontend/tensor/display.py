@@ -1,8 +1,8 @@
 """Display of Tensors in IPython and notebooks. In: a Tensor. Out: its text, with values if they are
 cheap to compute.
 
-They are computed beside: the Tensor stays lazy and keeps its history, no assign that waits is carried out, and `wf.explain` has
-as much to tell as before.
+They are computed beside: the Tensor stays lazy and keeps its history, no assign that waits is
+carried out, and `wf.explain` has as much to tell as before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def text(t: AnyTensor) -> str:
     if t._stored() is not None or state.trace() is not None:
         return repr(t)
     o = options.current()
-    is_watched = watchers.requirement() is not None or o.debug or o.dump or o.debug_nans  # or checked, or printed
+    is_watched = (
+        watchers.requirement() is not None or o.debug or o.dump or o.debug_nans
+    )  # or checked, or printed
     if not is_watched and is_little_work(t):
         shown = bare(root_of(t.node))
         with suppress(Exception):  # reading the value raises it

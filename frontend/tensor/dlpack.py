@@ -1,5 +1,5 @@
-"""Exchange of memory with other libraries, by DLPack or by CUDA's array interface. In: Tensors, arrays of other libraries.
-Out: capsules, descriptions, Tensors.
+"""Exchange of memory with other libraries, by DLPack or by CUDA's array interface. In: Tensors,
+arrays of other libraries. Out: capsules, descriptions, Tensors.
 
 Nothing is copied unless it is asked for or there is no other way.
 """
@@ -31,11 +31,19 @@ if TYPE_CHECKING:
 Pair = tuple[int, int]
 
 
-def to_capsule(t: AnyTensor, stream: int | None, max_version: Pair | None, dl_device: Pair | None, copy: bool | None) -> object:
-    """A capsule of the Tensor's memory, which is computed if need be and never written again as long as the capsule lives.
+def to_capsule(
+    t: AnyTensor,
+    stream: int | None,
+    max_version: Pair | None,
+    dl_device: Pair | None,
+    copy: bool | None,
+) -> object:
+    """A capsule of the Tensor's memory, which is computed if need be and never written again as
+    long as the capsule lives.
 
-    Versioned and marked read-only for a consumer of version 1; the older layout, which cannot say so, for others. What a GPU has
-    to do for the value is done before the consumer's stream goes on, unless that is -1.
+    Versioned and marked read-only for a consumer of version 1; the older layout, which cannot say
+    so, for others. What a GPU has to do for the value is done before the consumer's stream goes on,
+    unless that is -1.
     """
     from ...runtime import dlpack
 
@@ -46,7 +54,9 @@ def to_capsule(t: AnyTensor, stream: int | None, max_version: Pair | None, dl_de
     wanted = here if dl_device is None else _pair("dl_device", dl_device)
     if wanted != here:
         if wanted != dlpack.CPU or copy is False:
-            raise errors.BufferError(f"__dlpack__: the memory is on {t.device} {here}, not on the device {brief(dl_device)}")
+            raise errors.BufferError(
+                f"__dlpack__: the memory is on {t.device} {here}, not on the device {brief(dl_device)}"
+            )
         t, here = t.cpu(), wanted
     versioned = max_version is not None and _pair("max_version", max_version) >= dlpack.VERSION
     stored = realize.read(t, _copied if copy else _exported)
@@ -54,26 +64,41 @@ def to_capsule(t: AnyTensor, stream: int | None, max_version: Pair | None, dl_de
         devices.device(stored.device).let_wait(stream)
     code, flags = type_code(stored.dtype), dlpack.IS_COPIED if copy else dlpack.READ_ONLY
     bits = 8 * stored.dtype.itemsize
-    return dlpack.export(dlpack.Array(stored.address, code, bits, stored.shape, stored.strides, flags, stored, here), versioned)
+    return dlpack.export(
+        dlpack.Array(stored.address, code, bits, stored.shape, stored.strides, flags, stored, here),
+        versioned,
+    )
 
 
 def cuda_interface(t: AnyTensor) -> dict[str, object]:
-    """The CUDA array interface, version 3, of the memory of a GPU's value, which is computed. Raises AttributeError for others.
+    """The CUDA array interface, version 3, of the memory of a GPU's value, which is computed.
+    Raises AttributeError for others.
 
     Only __array_interface__ can mark memory as read-only, and this must not be written.
     """
     if not t.is_cuda or t.dtype.name == "bfloat16":
-        raise errors.AttributeError(f"a Tensor of {t.dtype.name} on {t.device} has no __cuda_array_interface__")
+        raise errors.AttributeError(
+            f"a Tensor of {t.dtype.name} on {t.device} has no __cuda_array_interface__"
+        )
     stored = realize.read(t, _exported)
     devices.device(stored.device).synchronize()
     strides = tuple(s * stored.dtype.itemsize for s in stored.strides)
     data = (stored.address, False)
     typestr = stored.dtype.numpy.str
-    return {"version": 3, "shape": stored.shape, "typestr": typestr, "data": data, "strides": strides, "stream": None}
+    return {
+        "version": 3,
+        "shape": stored.shape,
+        "typestr": typestr,
+        "data": data,
+        "strides": strides,
+        "stream": None,
+    }
 
 
 def _pair(what: str, given: object) -> tuple[int, ...]:
-    return tuple(as_int("__dlpack__", f"each of {what}", i) for i in as_sequence("__dlpack__", what, given))
+    return tuple(
+        as_int("__dlpack__", f"each of {what}", i) for i in as_sequence("__dlpack__", what, given)
+    )
 
 
 def type_code(dtype: DType) -> int:
@@ -86,29 +111,38 @@ def type_code(dtype: DType) -> int:
 
 
 def from_dlpack(x: object, /, *, device: DeviceLike = None, copy: bool | None = None) -> Any:
-    """A Tensor of the memory of an array of another library (NumPy, torch, JAX, CuPy, ...): anything with __dlpack__.
+    """A Tensor of the memory of an array of another library (NumPy, torch, JAX, CuPy, ...):
+    anything with __dlpack__.
 
-    The memory, the CPU's or a GPU's, is shared: change it only when nothing lazy reads it any more. copy=True copies; copy=None
-    copies what cannot be shared (strides that are negative, elements that are not aligned), copy=False raises BufferError then.
-    Raises DTypeError for element types that Weft lacks, BufferError for memory of other devices.
+    The memory, the CPU's or a GPU's, is shared: change it only when nothing lazy reads it any more.
+    copy=True copies; copy=None copies what cannot be shared (strides that are negative, elements
+    that are not aligned), copy=False raises BufferError then. Raises DTypeError for element types
+    that Weft lacks, BufferError for memory of other devices.
     """
     place = check_device(device)
     if not hasattr(x, "__dlpack__") or isinstance(x, type):
-        raise errors.DTypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__; wf.tensor copies what NumPy can read")
+        raise errors.DTypeError(
+            f"from_dlpack: {type(x).__name__} has no __dlpack__; wf.tensor copies what NumPy can read"
+        )
     here = _device_of(x)
     array = _consumed(_capsule(x, here))
     if array.device != dlpack_pair(here):
-        raise errors.BufferError(f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, not on its own")
+        raise errors.BufferError(
+            f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, not on its own"
+        )
     dtype = _dtype(array)
     if as_bool("from_dlpack", "copy", copy) or _why_not_shared(array, dtype):
         if copy is False:
-            raise errors.BufferError(f"from_dlpack: {_why_not_shared(array, dtype)}, which copy=False forbids to copy")
+            raise errors.BufferError(
+                f"from_dlpack: {_why_not_shared(array, dtype)}, which copy=False forbids to copy"
+            )
         return wrap(storage.leaf(_copied(_foreign(array, dtype)))).to(place)
     return wrap(storage.leaf(_foreign(array, dtype))).to(place)
 
 
 def from_cuda(x: Any, copy: bool) -> Any:
-    """A Tensor of the memory that an object with __cuda_array_interface__ describes, on the first GPU unless it names one."""
+    """A Tensor of the memory that an object with __cuda_array_interface__ describes, on the first
+    GPU unless it names one."""
     from ...runtime.cuda.devices import gpu
     from ...runtime.dlpack import Array
 
@@ -116,14 +150,27 @@ def from_cuda(x: Any, copy: bool) -> Any:
     dtype = dt.from_numpy(np.dtype(memory["typestr"]))
     if dtype is None or memory.get("mask") is not None:
         masked = "masked " * (dtype is not None)
-        raise errors.DTypeError(f"asarray: there is no dtype for {masked}elements of {memory['typestr']}")
+        raise errors.DTypeError(
+            f"asarray: there is no dtype for {masked}elements of {memory['typestr']}"
+        )
     number = int(getattr(getattr(x, "device", 0), "id", 0))
     device = devices.get(f"cuda:{number}")
     if memory.get("stream") is not None and hasattr(driver := gpu(number).driver, "wait_for"):
         driver.wait_for(memory["stream"])
     shape, strides = tuple(memory["shape"]), memory.get("strides")
-    strides = row_major_strides(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
-    array = Array(memory["data"][0], type_code(dtype), 8 * dtype.itemsize, shape, strides, 0, x, dlpack_pair(device))
+    strides = (
+        row_major_strides(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
+    )
+    array = Array(
+        memory["data"][0],
+        type_code(dtype),
+        8 * dtype.itemsize,
+        shape,
+        strides,
+        0,
+        x,
+        dlpack_pair(device),
+    )
     stored = _foreign(array, dtype)
     return wrap(storage.leaf(_copied(stored) if copy or _why_not_shared(array, dtype) else stored))
 
@@ -143,8 +190,8 @@ def _device_of(x: object) -> str:
 
 
 def _capsule(x: Any, device: str) -> Any:
-    """The newest kind of capsule that the producer makes; the oldest ones take no arguments. Of a GPU's memory it is asked to be
-    ready for what runs on Weft's stream."""
+    """The newest kind of capsule that the producer makes; the oldest ones take no arguments. Of a
+    GPU's memory it is asked to be ready for what runs on Weft's stream."""
     from ...runtime.dlpack import VERSION
 
     own = devices.device(device).stream
@@ -182,7 +229,11 @@ def _why_not_shared(array: Array, dtype: DType) -> str:
     """Why kernels cannot read this memory as it is; empty if they can."""
     if any(s < 0 for s in array.strides):
         return f"strides {array.strides} are negative"
-    return f"the memory is not aligned to {dtype.itemsize} bytes" if array.address % dtype.itemsize else ""
+    return (
+        f"the memory is not aligned to {dtype.itemsize} bytes"
+        if array.address % dtype.itemsize
+        else ""
+    )
 
 
 def _foreign(array: Array, dtype: DType) -> Storage:
@@ -198,10 +249,13 @@ def _exported(stored: Storage) -> Storage:
 
 
 def _copied(stored: Storage) -> Storage:
-    """The same elements in row-major memory of its own; as bits, so that every dtype is copied alike."""
+    """The same elements in row-major memory of its own; as bits, so that every dtype is copied
+    alike."""
     if stored.device != CPU:
         if min(stored.strides, default=0) < 0:
-            raise errors.BufferError(f"from_dlpack: strides {stored.strides} are negative; copy the array first")
+            raise errors.BufferError(
+                f"from_dlpack: strides {stored.strides} are negative; copy the array first"
+            )
         return storage.moved(stored, stored.device)
     new, bits = storage.allocate(stored.dtype, stored.shape), f"u{stored.dtype.itemsize}"
     source = stored.buffer.as_numpy(bits, stored.shape, stored.strides, stored.offset, export=False)

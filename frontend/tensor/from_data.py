@@ -1,4 +1,5 @@
-"""Tensors of data. In: numbers, nested lists, arrays, Tensors. Out: a Tensor with a copy; arrays as NumPy sees them."""
+"""Tensors of data. In: numbers, nested lists, arrays, Tensors. Out: a Tensor with a copy; arrays as
+NumPy sees them."""
 
 from __future__ import annotations
 
@@ -23,11 +24,16 @@ from ..operands.broadcast import WEAK, as_dtype, default_float
 from ..operands.likes import DeviceLike, DTypeLike
 
 
-def of_data(data: object, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Any:
+def of_data(
+    data: object, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False
+) -> Any:
     """wf.tensor."""
     place = check_device(device)
     if isinstance(data, AnyTensor):
-        return tracking((data.detach() if dtype is None else data.detach().astype(dtype)).to(place), requires_grad)
+        return tracking(
+            (data.detach() if dtype is None else data.detach().astype(dtype)).to(place),
+            requires_grad,
+        )
     if holds_tensors(data):
         return tracking(_stacked(data, dtype).to(place), requires_grad)
     array = as_array(data, dtype)
@@ -53,9 +59,11 @@ def _of_data(array: np.ndarray, dtype: DType, device: str | None) -> Any:
 
 
 def as_array(data: object, dtype: DTypeLike) -> np.ndarray:
-    """The data as NumPy sees them, except Python ints: those become the integer dtype that is asked for, or uint64 beyond int64.
+    """The data as NumPy sees them, except Python ints: those become the integer dtype that is asked
+    for, or uint64 beyond int64.
 
-    Raises OverflowError for ints that do not fit, DTypeError, ShapeError for lists of different lengths.
+    Raises OverflowError for ints that do not fit, DTypeError, ShapeError for lists of different
+    lengths.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     try:
@@ -120,7 +128,9 @@ def _is_plain_python(data: object) -> bool:
 
 def holds_tensors(data: object) -> TypeGuard[Sequence[object]]:
     """Are there Tensors in these nested sequences."""
-    return isinstance(data, (list, tuple)) and any(isinstance(i, AnyTensor) or holds_tensors(i) for i in data)
+    return isinstance(data, (list, tuple)) and any(
+        isinstance(i, AnyTensor) or holds_tensors(i) for i in data
+    )
 
 
 def _stacked(data: Sequence[object], dtype: DTypeLike) -> Any:

@@ -1,4 +1,5 @@
-"""Names of other libraries. In: a name that a Tensor, a Module or a module lacks. Out: an error that says what to write."""
+"""Names of other libraries. In: a name that a Tensor, a Module or a module lacks. Out: an error
+that says what to write."""
 
 from __future__ import annotations
 
@@ -137,9 +138,13 @@ _LOOPS = "there are no loops in a graph: write a Python loop in a function that 
 _RECURRENT = "there are no recurrent layers: apply nn.Linear layers per time step in a Python loop, which wf.jit compiles"
 _MAPS = "there is no mapping over axes: operations broadcast, so write the function for whole arrays with x[:, None] and axis="
 ABSENT = {
-    **dict.fromkeys(("linalg", "inv", "inverse", "pinv", "solve", "lstsq", "det", "slogdet"), _LINALG),
+    **dict.fromkeys(
+        ("linalg", "inv", "inverse", "pinv", "solve", "lstsq", "det", "slogdet"), _LINALG
+    ),
     **dict.fromkeys(("svd", "qr", "eig", "eigh", "eigvalsh", "cholesky"), _LINALG),
-    **dict.fromkeys(("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"),
+    **dict.fromkeys(
+        ("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"
+    ),
     **dict.fromkeys(("scan", "while_loop", "fori_loop", "cond"), _LOOPS),
     **dict.fromkeys(("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"), _RECURRENT),
     **dict.fromkeys(("vmap", "pmap", "vectorize"), _MAPS),
@@ -148,15 +153,24 @@ ABSENT = {
 
 
 def public(namespace: Mapping[str, object]) -> list[str]:
-    """The names of a module that are for users: not those of modules, nor what begins with an underscore.
+    """The names of a module that are for users: not those of modules, nor what begins with an
+    underscore.
 
-    A module that lists its names by this lists them as globals()["__all__"], so that type checkers look for themselves.
+    A module that lists its names by this lists them as globals()["__all__"], so that type checkers
+    look for themselves.
     """
-    return sorted(name for name, x in namespace.items() if name[0] != "_" and name != "annotations" and not ismodule(x))
+    return sorted(
+        name
+        for name, x in namespace.items()
+        if name[0] != "_" and name != "annotations" and not ismodule(x)
+    )
 
 
-def no_attribute(what: str, name: str, there: Callable[[], Iterable[str]], known: Mapping[str, str]) -> errors.AttributeError:
-    """The error for a name that a module or an object lacks. there: the names that it has; known: what to write for others."""
+def no_attribute(
+    what: str, name: str, there: Callable[[], Iterable[str]], known: Mapping[str, str]
+) -> errors.AttributeError:
+    """The error for a name that a module or an object lacks. there: the names that it has; known:
+    what to write for others."""
     text = f"{what} has no attribute {name!r}"
     if known is OF_TENSORS and name.endswith("_"):
         return errors.AttributeError(f"{text}; write {CHANGES}", name)
@@ -167,13 +181,18 @@ def no_attribute(what: str, name: str, there: Callable[[], Iterable[str]], known
     return errors.AttributeError(text, name, there)
 
 
-def of_module(module: str, known: Mapping[str, str] | None = None, more: Iterable[str] = ()) -> Callable[[str], NoReturn]:
-    """The __getattr__ of a module: raises the error for each name. more: names that it has beside those in its __all__."""
+def of_module(
+    module: str, known: Mapping[str, str] | None = None, more: Iterable[str] = ()
+) -> Callable[[str], NoReturn]:
+    """The __getattr__ of a module: raises the error for each name. more: names that it has beside
+    those in its __all__."""
 
     def missing(name: str) -> NoReturn:
         __tracebackhide__ = True
         if name.startswith("_"):  # what others ask every module for
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        raise no_attribute(f"module {module!r}", name, lambda: [*sys.modules[module].__all__, *more], known or {})
+        raise no_attribute(
+            f"module {module!r}", name, lambda: [*sys.modules[module].__all__, *more], known or {}
+        )
 
     return missing

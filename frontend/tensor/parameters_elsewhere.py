@@ -1,4 +1,5 @@
-"""Parameters of other libraries. In: a call with an argument that a function of Weft does not take. Out: a note on its error."""
+"""Parameters of other libraries. In: a call with an argument that a function of Weft does not take.
+Out: a note on its error."""
 
 from __future__ import annotations
 
@@ -15,15 +16,27 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 RENAMED = {  # what it may be called here
-    **{"dim": ("axis", "axes"), "dims": ("axes", "axis"), "keepdim": ("keepdims",), "ddof": ("correction",)},
-    **{"start_dim": ("start_axis",), "end_dim": ("end_axis",), "dim0": ("axis1",), "dim1": ("axis2",)},
+    **{
+        "dim": ("axis", "axes"),
+        "dims": ("axes", "axis"),
+        "keepdim": ("keepdims",),
+        "ddof": ("correction",),
+    },
+    **{
+        "start_dim": ("start_axis",),
+        "end_dim": ("end_axis",),
+        "dim0": ("axis1",),
+        "dim1": ("axis2",),
+    },
     **{"input": ("x",), "learning_rate": ("lr",), "interpolation": ("method",)},
 }
 _ONE_PROGRAM = "a step is compiled into one program in any case"
 _REDUCTION = 'reduction="mean", "sum" or "none" says how losses are put together'
 _THREAD = "a thread fetches ahead, as many batches as prefetch= says"
 WITHOUT = {  # why there is none, or what to write
-    **dict.fromkeys(("num_workers", "persistent_workers", "prefetch_factor", "worker_init_fn"), _THREAD),
+    **dict.fromkeys(
+        ("num_workers", "persistent_workers", "prefetch_factor", "worker_init_fn"), _THREAD
+    ),
     **dict.fromkeys(("capturable", "foreach", "fused"), _ONE_PROGRAM),
     **dict.fromkeys(("reduce", "size_average"), _REDUCTION),
     "create_graph": "what wf.grad gives can be differentiated again, what backward() collects cannot",
@@ -63,12 +76,23 @@ def _note(name: str, there: Iterable[str], text: str) -> str:
 
 
 def taken(of: Signature) -> tuple[float, frozenset[str] | None]:
-    """(how many positional arguments a function takes, the names of others; None where it takes any)."""
+    """(how many positional arguments a function takes, the names of others; None where it takes
+    any)."""
     parameters = of.parameters.values()
     kinds = {p.kind for p in parameters}
-    places = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
-    names = frozenset(p.name for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY))
-    return inf if Parameter.VAR_POSITIONAL in kinds else len(places), None if Parameter.VAR_KEYWORD in kinds else names
+    places = [
+        p
+        for p in parameters
+        if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    names = frozenset(
+        p.name
+        for p in parameters
+        if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    )
+    return inf if Parameter.VAR_POSITIONAL in kinds else len(
+        places
+    ), None if Parameter.VAR_KEYWORD in kinds else names
 
 
 def naming(function: Callable[P, R]) -> Callable[P, R]:
@@ -96,7 +120,9 @@ class Naming:
             return super().__new__(cls)
 
 
-_taken: WeakKeyDictionary[Callable[..., object], tuple[float, frozenset[str] | None]] = WeakKeyDictionary()  # by constructor
+_taken: WeakKeyDictionary[Callable[..., object], tuple[float, frozenset[str] | None]] = (
+    WeakKeyDictionary()
+)  # by constructor
 
 
 def _require_taken(kind: type, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
@@ -104,10 +130,14 @@ def _require_taken(kind: type, args: tuple[object, ...], kwargs: dict[str, objec
     init: Callable[..., object] = kind.__init__  # type: ignore[misc]
     known = (1, frozenset[str]()) if init is object.__init__ else _taken.get(init)
     if known is None:
-        known = _taken[init] = taken(signature(init, follow_wrapped=False))  # a decorator of users may take more
+        known = _taken[init] = taken(
+            signature(init, follow_wrapped=False)
+        )  # a decorator of users may take more
     places, names = known
     if len(args) >= places:
-        error = TypeError(f"{kind.__name__}() takes {places - 1 or 'no'} positional arguments, not {len(args)}")
+        error = TypeError(
+            f"{kind.__name__}() takes {places - 1 or 'no'} positional arguments, not {len(args)}"
+        )
         note_names(error, init, ["inplace"] if places == 1 else [])  # nn.ReLU(True) of PyTorch
         raise error
     unknown = [] if names is None else [name for name in kwargs if name not in names]

@@ -1,7 +1,9 @@
-"""Random Tensors. In: shapes; the generator's key and draw number. Out: lazy Tensors, the same for the same seed and order.
+"""Random Tensors. In: shapes; the generator's key and draw number. Out: lazy Tensors, the same for
+the same seed and order.
 
-Key and draw number are 0-d inputs of a program, so drawing again or seeding anew compiles nothing. See philox.py. What Python
-itself draws (`host_words`) comes from NumPy's Philox 4x64 with the same key and number, which is its own stream.
+Key and draw number are 0-d inputs of a program, so drawing again or seeding anew compiles nothing.
+See philox.py. What Python itself draws (`host_words`) comes from NumPy's Philox 4x64 with the same
+key and number, which is its own stream.
 """
 
 from __future__ import annotations
@@ -83,34 +85,50 @@ class Generator:
         with self._lock:
             thread, draws = get_ident(), self._draws
             since = self._since if self._thread == thread else draws
-            self._thread, self._since, self._draws = thread, since, draws + 1  # at once: nothing is called
+            self._thread, self._since, self._draws = (
+                thread,
+                since,
+                draws + 1,
+            )  # at once: nothing is called
             return self._seed, draws
 
     def mark(self) -> Callable[[], None]:
-        """What takes back the draws that this thread makes from now on, whose numbers have not been seen."""
+        """What takes back the draws that this thread makes from now on, whose numbers have not been
+        seen."""
         return partial(self._go_back, self._key, self._draws)
 
     def _go_back(self, key: Node, draws: int) -> None:
         """Not if another thread has drawn since."""
         with self._lock:
-            if self._key is key and self._thread == get_ident() and self._since <= draws < self._draws:
+            if (
+                self._key is key
+                and self._thread == get_ident()
+                and self._since <= draws < self._draws
+            ):
                 self._draws = draws
 
     def words(self, count: int) -> philox.Words:
-        """Four fresh random words for each of `count` elements; in a jitted function fresh ones at each call."""
+        """Four fresh random words for each of `count` elements; in a jitted function fresh ones at
+        each call."""
         with self._lock:
             key = self._key
         key = tracing().live_source(self, lambda: [self._seed], dt.uint64, key)
-        return philox.words(count, key, tracing().live_scalars(self._next, [dt.uint64], self.mark)[0])
+        return philox.words(
+            count, key, tracing().live_scalars(self._next, [dt.uint64], self.mark)[0]
+        )
 
 
 def _checked(state: object) -> tuple[int, int]:
     """(seed, draws) of what Generator.state gave. Raises ArgumentError for anything else."""
     if not isinstance(state, Mapping) or set(state) != {"seed", "draws"}:
-        raise errors.ArgumentError(f"set_rng_state: the state must come from get_rng_state(), not {brief(state)}")
+        raise errors.ArgumentError(
+            f"set_rng_state: the state must come from get_rng_state(), not {brief(state)}"
+        )
     seed, draws = (as_int("set_rng_state", name, state[name]) for name in ("seed", "draws"))
     if not (0 <= seed <= MASK64 and 0 <= draws <= MASK64):
-        raise errors.ArgumentError(f"set_rng_state: seed and draws must be numbers of 64 bits, not {brief(state)}")
+        raise errors.ArgumentError(
+            f"set_rng_state: seed and draws must be numbers of 64 bits, not {brief(state)}"
+        )
     return seed, draws
 
 
@@ -122,7 +140,8 @@ class _Default:
 
 
 class Fork(Mode):
-    """In a `with` block, draws of this thread depend only on one draw and the number of a part, whatever others draw."""
+    """In a `with` block, draws of this thread depend only on one draw and the number of a part,
+    whatever others draw."""
 
     blocks: ClassVar[Blocks[Callable[[], Generator] | None]] = Blocks({})
 
@@ -149,7 +168,8 @@ def _default() -> Generator:
 
 
 def drawing(function: Callable[P, R]) -> Callable[P, R]:
-    """The function: its draws count as it returns. One that is interrupted, or fails, has drawn nothing."""
+    """The function: its draws count as it returns. One that is interrupted, or fails, has drawn
+    nothing."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -184,18 +204,22 @@ def next_draw() -> Draw:
 
 
 def _host_words(draw: Draw, count: int, part: int) -> NDArray[np.uint64]:
-    return np.random.Philox(key=np.array(draw, np.uint64), counter=np.array((0, 0, 0, part), np.uint64)).random_raw(count)
+    return np.random.Philox(
+        key=np.array(draw, np.uint64), counter=np.array((0, 0, 0, part), np.uint64)
+    ).random_raw(count)
 
 
 @drawing
 def host_words(count: int) -> NDArray[np.uint64]:
-    """An array of 64 random bits each, of a fresh draw, at once. Raises JitError in a jitted function."""
+    """An array of 64 random bits each, of a fresh draw, at once. Raises JitError in a jitted
+    function."""
     return _host_words(next_draw(), count, 0)
 
 
 @drawing
 def permutation(count: int) -> NDArray[np.int64]:
-    """The numbers below count in a random order, at once: random words are sorted whose low bits are these numbers."""
+    """The numbers below count in a random order, at once: random words are sorted whose low bits
+    are these numbers."""
     low = np.uint64((1 << count.bit_length()) - 1)
     keys = (host_words(count) & ~low) | np.arange(count, dtype=np.uint64)
     keys.sort()
@@ -203,7 +227,8 @@ def permutation(count: int) -> NDArray[np.int64]:
 
 
 def get_rng_state() -> dict[str, int]:
-    """The state of the generator of all random Tensors: its seed, and how many draws were made; JSON can keep it.
+    """The state of the generator of all random Tensors: its seed, and how many draws were made;
+    JSON can keep it.
 
     >>> state = wf.get_rng_state()
     >>> a = wf.rand(3)
@@ -215,7 +240,8 @@ def get_rng_state() -> dict[str, int]:
 
 
 def set_rng_state(state: Mapping[str, int]) -> None:
-    """Sets the generator of all random Tensors to a state from get_rng_state(). Raises ArgumentError, DTypeError."""
+    """Sets the generator of all random Tensors to a state from get_rng_state(). Raises
+    ArgumentError, DTypeError."""
     _default().restore(state)
 
 
@@ -223,7 +249,8 @@ def set_rng_state(state: Mapping[str, int]) -> None:
 
 
 def _scaled(bits: Node, via: DType, dtype: DType, scale: float) -> Node:
-    """Whole numbers as floats, times a power of 2. The signed type on the way has vector conversions everywhere."""
+    """Whole numbers as floats, times a power of 2. The signed type on the way has vector
+    conversions everywhere."""
     return ew.mul(ew.cast(ew.cast(bits, via), dtype), scale)
 
 
@@ -250,7 +277,9 @@ def _normal(words: philox.Words, dtype: DType) -> Node:
         u = _scaled(ew.add(_bits53(words[0], words[1]), 1), dt.int64, dtype, 2.0**-53)
         v = _scaled(_bits53(words[2], words[3]), dt.int64, dtype, 2.0**-53)
     else:
-        u = ew.mul(ew.add(_scaled(ew.shift_right(words[0], 1), dt.int32, dtype, 1.0), 1.0), 2.0**-31)
+        u = ew.mul(
+            ew.add(_scaled(ew.shift_right(words[0], 1), dt.int32, dtype, 1.0), 1.0), 2.0**-31
+        )
         v = _scaled(ew.shift_right(words[1], 8), dt.int32, dtype, 2.0**-24)
     return ew.mul(ew.sqrt_(ew.mul(tr.log(u), -2.0)), tr.cos(ew.mul(v, 2.0 * pi)))
 
@@ -264,21 +293,37 @@ def drawn_dtype(name: str, dtype: DTypeLike) -> DType:
 
 
 @drawing
-def rand(*shape: ShapeLike, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
-    """Uniform in [0, 1): multiples of 2**-24 (float32), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
-    place, tracks = check_device(device), as_bool("rand", "requires_grad", requires_grad)  # first: what is refused draws nothing
+def rand(
+    *shape: ShapeLike,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Uniform in [0, 1): multiples of 2**-24 (float32), 2**-53 (float64), 2**-11 (float16), 2**-8
+    (bfloat16)."""
+    place, tracks = (
+        check_device(device),
+        as_bool("rand", "requires_grad", requires_grad),
+    )  # first: what is refused draws nothing
     return uniform(0.0, 1.0, as_shape("rand", shape), dtype).to(place).requires_grad_(tracks)
 
 
 @drawing
-def randn(*shape: ShapeLike, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def randn(
+    *shape: ShapeLike,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Normal with mean 0 and standard deviation 1; of the default dtype unless given."""
     place, tracks = check_device(device), as_bool("randn", "requires_grad", requires_grad)
     return normal(0.0, 1.0, as_shape("randn", shape), dtype).to(place).requires_grad_(tracks)
 
 
 @drawing
-def uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike = (), dtype: DTypeLike = None) -> Tensor:
+def uniform(
+    low: float = 0.0, high: float = 1.0, shape: ShapeLike = (), dtype: DTypeLike = None
+) -> Tensor:
     """Uniform in [low, high)."""
     extents, target = as_shape("uniform", (shape,)), drawn_dtype("uniform", dtype)
     low, high = as_double("uniform", "low", low), as_double("uniform", "high", high)
@@ -286,7 +331,9 @@ def uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike = (), dtype: D
 
 
 @drawing
-def normal(mean: float = 0.0, std: float = 1.0, shape: ShapeLike = (), dtype: DTypeLike = None) -> Tensor:
+def normal(
+    mean: float = 0.0, std: float = 1.0, shape: ShapeLike = (), dtype: DTypeLike = None
+) -> Tensor:
     """Normal with this mean and standard deviation."""
     extents, target = as_shape("normal", (shape,)), drawn_dtype("normal", dtype)
     mean, std = as_double("normal", "mean", mean), as_double("normal", "std", std)
@@ -300,11 +347,14 @@ def _affine(x: Node, scale: float, offset: float, shape: tuple[int, ...]) -> Nod
 
 
 @drawing
-def randint(low: int, high: int | None = None, shape: ShapeLike = (), dtype: DTypeLike = None) -> Tensor:
+def randint(
+    low: int, high: int | None = None, shape: ShapeLike = (), dtype: DTypeLike = None
+) -> Tensor:
     """Whole numbers in [low, high), or in [0, low); int64 unless given.
 
-    A range r takes 64 random bits b as floor(b * r / 2**64), from r = 2**32 on 128 bits as floor(b * r / 2**128): the error of
-    a probability is below 2**-32 of it, or 2**-64, which no sample shows.
+    A range r takes 64 random bits b as floor(b * r / 2**64), from r = 2**32 on 128 bits as floor(b
+    * r / 2**128): the error of a probability is below 2**-32 of it, or 2**-64, which no sample
+    shows.
     """
     low = as_int("randint", "low", low)
     low, high = (0, low) if high is None else (low, as_int("randint", "high", high))
@@ -317,7 +367,8 @@ def randint(low: int, high: int | None = None, shape: ShapeLike = (), dtype: DTy
 
 
 def _below(words: philox.Words, count: int) -> Node:
-    """uint64 numbers below the count, at most 2**64: the high part of its product with the random bits."""
+    """uint64 numbers below the count, at most 2**64: the high part of its product with the random
+    bits."""
     if count < 1 << 32:
         return _times(words[:2], count)[-1]
     if count == 1 << 64:
@@ -333,7 +384,11 @@ def _times(limbs: Sequence[Node], factor: int, plus: Sequence[Node] = ()) -> lis
     out: list[Node] = []
     carry: Node | None = None
     for i, limb in enumerate(limbs):
-        terms = [node(Op.MUL, (limb, extent)), *plus[i : i + 1], *([] if carry is None else [carry])]
+        terms = [
+            node(Op.MUL, (limb, extent)),
+            *plus[i : i + 1],
+            *([] if carry is None else [carry]),
+        ]
         total = reduce(ew.add, terms)  # (2**32 - 1)**2 + 2 * (2**32 - 1) < 2**64
         out.append(philox.low(total))
         carry = philox.high(total)

@@ -1,4 +1,5 @@
-"""Tensors made of positions. In: bounds, counts, diagonals. Out: lazy Tensors computed from IOTA; nothing is stored."""
+"""Tensors made of positions. In: bounds, counts, diagonals. Out: lazy Tensors computed from IOTA;
+nothing is stored."""
 
 from __future__ import annotations
 
@@ -17,7 +18,16 @@ from ...runtime.memory.devices import check_device
 from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..operands.arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
-from ..operands.broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, promote, spread, to_dtype
+from ..operands.broadcast import (
+    as_dtype,
+    broadcast_shape,
+    broadcast_to,
+    default_float,
+    default_int,
+    promote,
+    spread,
+    to_dtype,
+)
 from ..operands.likes import DeviceLike, DTypeLike, Real
 from .tensor import Tensor, wrap
 
@@ -31,21 +41,31 @@ def arange(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """start + i * step for i below ceil((stop - start) / step); arange(n) is 0 .. n-1. int64 of ints, the dtype of
-    floats that are Tensors, arrays or NumPy's numbers, else the default dtype.
+    """start + i * step for i below ceil((stop - start) / step); arange(n) is 0 .. n-1. int64 of
+    ints, the dtype of floats that are Tensors, arrays or NumPy's numbers, else the default dtype.
 
-    Integers are exact; floats are computed in float64 and rounded once. Raises ShapeError for a step of 0 or a bound that
-    is not finite.
+    Integers are exact; floats are computed in float64 and rounded once. Raises ShapeError for a
+    step of 0 or a bound that is not finite.
     """
     place = check_device(device)
     if stop is None:
         start, stop = 0, start
-    first, end, by = (as_real("arange", name, v) for name, v in (("start", start), ("stop", stop), ("step", step)))
+    first, end, by = (
+        as_real("arange", name, v) for name, v in (("start", start), ("stop", stop), ("step", step))
+    )
     whole = all(isinstance(v, int) for v in (first, end, by))
     if not whole:
         for v in (first, end, by):
-            as_double("arange", "each of start, stop and step", v)  # refuses integers beyond all floats
-    target = as_dtype(dtype) if dtype is not None else default_int if whole else _float_of(start, stop, step)
+            as_double(
+                "arange", "each of start, stop and step", v
+            )  # refuses integers beyond all floats
+    target = (
+        as_dtype(dtype)
+        if dtype is not None
+        else default_int
+        if whole
+        else _float_of(start, stop, step)
+    )
     (count,) = addressable("arange", (_count(first, end, by),))
     out = wrap(to_dtype(_progression(count, first, by), target)).to(place)
     return out.requires_grad_() if as_bool("arange", "requires_grad", requires_grad) else out
@@ -65,11 +85,14 @@ def _count(start: int | float, stop: int | float, step: int | float) -> int:
     try:
         return max(0, ceil((stop - start) / step))
     except (OverflowError, ValueError):
-        raise errors.ShapeError(f"arange: there is no number of elements from {start} to {stop} by {step}") from None
+        raise errors.ShapeError(
+            f"arange: there is no number of elements from {start} to {stop} by {step}"
+        ) from None
 
 
 def _progression(count: int, start: int | float, step: int | float) -> Node:
-    """start + i * step: of ints in int64, which wraps as any integer dtype does; else in float64."""
+    """start + i * step: of ints in int64, which wraps as any integer dtype does; else in
+    float64."""
     position = node(Op.IOTA, (), count)
     whole = isinstance(start, int) and isinstance(step, int)
     dtype = dt.int64 if whole else dt.float64
@@ -78,7 +101,9 @@ def _progression(count: int, start: int | float, step: int | float) -> Node:
         out = node(Op.MUL, (out, expand_to(const(step, dtype), out.shape)))
     if whole and not start:
         return out
-    return node(Op.ADD, (out, expand_to(const(start, dtype), out.shape)))  # of 0.0 too: 0 * -1.0 is -0.0
+    return node(
+        Op.ADD, (out, expand_to(const(start, dtype), out.shape))
+    )  # of 0.0 too: 0 * -1.0 is -0.0
 
 
 def linspace(
@@ -91,10 +116,11 @@ def linspace(
     endpoint: bool = True,
     requires_grad: bool = False,
 ) -> Tensor:
-    """num evenly spaced numbers from start to stop (included unless endpoint is False); of the dtype of
-    bounds that are Tensors, arrays or NumPy's numbers of floats, else the default dtype.
+    """num evenly spaced numbers from start to stop (included unless endpoint is False); of the
+    dtype of bounds that are Tensors, arrays or NumPy's numbers of floats, else the default dtype.
 
-    Both ends are exact. Between them start + i * (stop - start) / n in float64, rounded once (down, for an integer dtype).
+    Both ends are exact. Between them start + i * (stop - start) / n in float64, rounded once (down,
+    for an integer dtype).
     """
     place = check_device(device)
     endpoint = as_bool("linspace", "endpoint", endpoint)
@@ -122,13 +148,19 @@ def logspace(
     device: DeviceLike = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """base ** linspace(start, stop, num): from base ** start to base ** stop, evenly spaced on a logarithmic scale.
+    """base ** linspace(start, stop, num): from base ** start to base ** stop, evenly spaced on a
+    logarithmic scale.
 
     Computed in float64 and rounded once; of the dtype that linspace would have unless given.
     """
-    place, target = check_device(device), _float_of(start, stop) if dtype is None else as_dtype(dtype)
+    place, target = (
+        check_device(device),
+        _float_of(start, stop) if dtype is None else as_dtype(dtype),
+    )
     exponents = linspace(start, stop, num, dtype=dt.float64, endpoint=endpoint).node
-    powers = tr.power(full(as_double("logspace", "base", base), dt.float64, exponents.shape), exponents)
+    powers = tr.power(
+        full(as_double("logspace", "base", base), dt.float64, exponents.shape), exponents
+    )
     return wrap(to_dtype(powers, target)).to(place)
 
 
@@ -140,7 +172,8 @@ def _exact(value: int | float, dtype: DType, count: int) -> Node:
 
 
 def _between(start: float, stop: float, count: int, steps: int) -> Node:
-    """start + i * (stop - start) / steps in float64, scaled where the difference or a step would leave its range."""
+    """start + i * (stop - start) / steps in float64, scaled where the difference or a step would
+    leave its range."""
     steps = max(steps, 1)
     scale = 0
     if isfinite(start) and isfinite(stop) and not isfinite(stop - start):
@@ -161,7 +194,8 @@ def eye(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """n_rows rows, n_cols columns (n_rows unless given), ones where column == row + k; of the default dtype unless given."""
+    """n_rows rows, n_cols columns (n_rows unless given), ones where column == row + k; of the
+    default dtype unless given."""
     place = check_device(device)
     shape = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     target = default_float() if dtype is None else as_dtype(dtype)
@@ -189,19 +223,22 @@ def _triangle(name: str, x: Node, k: int) -> Node:
 
 
 def tril(x: Node, /, k: int = 0) -> Node:
-    """x on and below the k-th diagonal of its last two axes, 0 above. Raises ShapeError for fewer than two axes."""
+    """x on and below the k-th diagonal of its last two axes, 0 above. Raises ShapeError for fewer
+    than two axes."""
     return _triangle("tril", x, k)
 
 
 def triu(x: Node, /, k: int = 0) -> Node:
-    """x on and above the k-th diagonal of its last two axes, 0 below. Raises ShapeError for fewer than two axes."""
+    """x on and above the k-th diagonal of its last two axes, 0 below. Raises ShapeError for fewer
+    than two axes."""
     return _triangle("triu", x, k)
 
 
 def meshgrid(*arrays: Node, indexing: str = "xy") -> tuple[Node, ...]:
     """The coordinates of a grid: each vector along an axis of its own, repeated along all others.
 
-    indexing: "ij" for axes in the order of the vectors, "xy" for the first two exchanged (columns, then rows).
+    indexing: "ij" for axes in the order of the vectors, "xy" for the first two exchanged (columns,
+    then rows).
     """
     as_choice("meshgrid", "indexing", indexing, ("xy", "ij"))
     for x in arrays:
@@ -210,6 +247,9 @@ def meshgrid(*arrays: Node, indexing: str = "xy") -> tuple[Node, ...]:
     place = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         place[:2] = [1, 0]
-    lying = [reshape(x, tuple(x.size if a == p else 1 for a in range(len(arrays)))) for x, p in zip(arrays, place, strict=True)]
+    lying = [
+        reshape(x, tuple(x.size if a == p else 1 for a in range(len(arrays))))
+        for x, p in zip(arrays, place, strict=True)
+    ]
     shape = broadcast_shape("meshgrid", [x.shape for x in lying]) if lying else ()
     return tuple(broadcast_to(x, shape) for x in lying)

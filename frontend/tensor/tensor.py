@@ -1,5 +1,6 @@
-"""The Tensor: a lazy n-dimensional array. In: operators and methods. Out: Tensors that hold a Node; nothing is computed
-until a value is asked for (numpy, item, tolist, bool, int, float, print, realize)."""
+"""The Tensor: a lazy n-dimensional array. In: operators and methods. Out: Tensors that hold a Node;
+nothing is computed until a value is asked for (numpy, item, tolist, bool, int, float, print,
+realize)."""
 
 from __future__ import annotations
 
@@ -33,7 +34,6 @@ from .from_data import holds_tensors, of_data
 from .tracked import Tracked
 
 if TYPE_CHECKING:  # what these make is of the class below
-
     Operator = Callable[["Tensor", ArrayLike], "Tensor"]
 
     def wrap(n: Node, requires_grad: bool = False) -> Tensor: ...
@@ -44,19 +44,32 @@ if TYPE_CHECKING:  # what these make is of the class below
     def reflected(inner: Callable[..., Node]) -> Operator: ...
     def equality(inner: Callable[..., Node]) -> Callable[[Tensor, object], Tensor]: ...
     def in_place(inner: Callable[..., Node]) -> Operator: ...
+
     several: Callable[..., Function]  # a method that gives one Tensor or several
 else:
     from .binding import equality, in_place, method, operator, reflected
 
-    several, wrap, bare, of_storage = method, new_tensor.wrap, any_tensor.bare, any_tensor.of_storage
+    several, wrap, bare, of_storage = (
+        method,
+        new_tensor.wrap,
+        any_tensor.bare,
+        any_tensor.of_storage,
+    )
 
 
-def destination(args: tuple[object, ...], device: object, dtype: object) -> tuple[str | None, DType | None]:
-    """The device and the dtype that arguments of `to` ask for, if any: a Tensor for its own. Raises DeviceError, DTypeError."""
+def destination(
+    args: tuple[object, ...], device: object, dtype: object
+) -> tuple[str | None, DType | None]:
+    """The device and the dtype that arguments of `to` ask for, if any: a Tensor for its own. Raises
+    DeviceError, DTypeError."""
     for a in args:
         if isinstance(a, Tensor):
             device, dtype = a.device, a.dtype
-        elif (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or type(a).__name__ == "device":  # torch's
+        elif (
+            (isinstance(a, str) and a not in dt.BY_NAME)
+            or type(a) is int
+            or type(a).__name__ == "device"
+        ):  # torch's
             device = a
         elif a is not None:
             dtype = a
@@ -74,7 +87,8 @@ def converted(dtype: DType) -> Callable[[Tensor], Tensor]:
 
 
 class Tensor(Tracked):
-    """A lazy array of one dtype and a static shape. Make one with wf.tensor, wf.zeros, wf.rand, ... or an operator."""
+    """A lazy array of one dtype and a static shape. Make one with wf.tensor, wf.zeros, wf.rand, ...
+    or an operator."""
 
     __slots__ = ()
 
@@ -85,6 +99,7 @@ class Tensor(Tracked):
         @grad.setter
         def grad(self, gradient: Tensor | None) -> None: ...
         def to_device(self, device: DeviceLike, /, *, stream: object = None) -> Tensor: ...
+
     __hash__ = object.__hash__  # equal means equal elements
 
     # ------------------------------------------------------------ other Tensors of the same value
@@ -94,11 +109,13 @@ class Tensor(Tracked):
         return wrap(ew.detach(self.node))
 
     def clone(self) -> Tensor:
-        """The same value as another Tensor; gradients flow through. Values never change, so nothing is copied."""
+        """The same value as another Tensor; gradients flow through. Values never change, so nothing
+        is copied."""
         return wrap(self.node, self._requires_grad)
 
     def __deepcopy__(self, memo: object) -> Self:
-        """Another Tensor with the same value, and for a leaf a gradient of its own; copying a model copies its parameters."""
+        """Another Tensor with the same value, and for a leaf a gradient of its own; copying a model
+        copies its parameters."""
         other: Self = object.__new__(type(self))
         Tensor.__init__(other, self.node, self._requires_grad and self.is_leaf)
         other.name = self.name
@@ -110,22 +127,37 @@ class Tensor(Tracked):
     def __reduce__(self) -> tuple[object, ...]:
         """What pickle keeps: the value, and of a leaf that it requires a gradient."""
         array = realize.read(self, lambda stored: stored.peek_raw().copy())
-        return _unpickled, (type(self), array, self.dtype, self._requires_grad and self.is_leaf, self.name)
+        return _unpickled, (
+            type(self),
+            array,
+            self.dtype,
+            self._requires_grad and self.is_leaf,
+            self.name,
+        )
 
     def assign(self, value: ArrayLike) -> Self:
-        """Gives this Tensor a new value (of its shape, cast to its dtype), computed with the next program.
+        """Gives this Tensor a new value (of its shape, cast to its dtype), computed with the next
+        program.
 
         Expressions made from the old value keep it.
         """
         if self._requires_grad and not self.is_leaf:
-            raise errors.GradientError("assign: this Tensor was computed from others that require a gradient")
+            raise errors.GradientError(
+                "assign: this Tensor was computed from others that require a gradient"
+            )
         old, operand = self.node, as_operand(value)
         if operand is NotImplemented:
             operand = of_data(value, old.dtype).node
-        n = ew.cast(operand, old.dtype) if isinstance(operand, Node) else ew.constant(operand, old.dtype)
+        n = (
+            ew.cast(operand, old.dtype)
+            if isinstance(operand, Node)
+            else ew.constant(operand, old.dtype)
+        )
         if n.shape != old.shape:
             if broadcast_shape("assign", [n.shape, old.shape]) != old.shape:
-                raise errors.ShapeError(f"assign: a value of shape {n.shape} does not fit shape {old.shape}")
+                raise errors.ShapeError(
+                    f"assign: a value of shape {n.shape} does not fit shape {old.shape}"
+                )
             n = broadcast_to(n, old.shape)
         n = transfers.placed(n, self.device) if used else n
         state.assign(self, n.src[0] if n.op is Op.DETACH else n)  # no derivative passes an assign
@@ -140,11 +172,13 @@ class Tensor(Tracked):
         dtype: DTypeLike = None,
         non_blocking: bool = False,
     ) -> Tensor:
-        """Another dtype or device: t.to("cuda"), t.to(wf.float64), t.to(device=..., dtype=...), t.to(other) for those of a
-        Tensor; a number is that of a GPU. Copies to one never wait for it, whatever non_blocking says.
+        """Another dtype or device: t.to("cuda"), t.to(wf.float64), t.to(device=..., dtype=...),
+        t.to(other) for those of a Tensor; a number is that of a GPU. Copies to one never wait for
+        it, whatever non_blocking says.
 
-        A value in memory is copied now, unless it requires a gradient; what is lazy stays so. Gradients flow back to where the
-        value was. Raises DeviceError for a device that is not there, MemoryError.
+        A value in memory is copied now, unless it requires a gradient; what is lazy stays so.
+        Gradients flow back to where the value was. Raises DeviceError for a device that is not
+        there, MemoryError.
         """
         place, target = destination(args, device, dtype)
         out = self if target is None else self.astype(target)
@@ -159,16 +193,20 @@ class Tensor(Tracked):
         return of_storage(realize.read(out, partial(storage.moved, device=place)))
 
     def astype(self, dtype: DTypeLike) -> Tensor:
-        """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x != 0."""
+        """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x !=
+        0."""
         target = as_dtype(dtype)
-        return self if target is self.dtype else wrap(ew.cast(self.node, target), self._requires_grad)
+        return (
+            self if target is self.dtype else wrap(ew.cast(self.node, target), self._requires_grad)
+        )
 
     def cpu(self) -> Tensor:
         """On the CPU."""
         return self.to("cpu")
 
     def cuda(self, device: builtins.int = 0) -> Tensor:
-        """On a GPU, the first one unless another is named by its number. Raises DeviceError where there is none, DTypeError."""
+        """On a GPU, the first one unless another is named by its number. Raises DeviceError where
+        there is none, DTypeError."""
         return self.to(f"cuda:{as_int('cuda', 'device', device)}")
 
     float, double = converted(dt.float32), converted(dt.float64)
@@ -181,18 +219,44 @@ class Tensor(Tracked):
     __sub__, __rsub__, __isub__ = operator(ew.sub), reflected(ew.sub), in_place(ew.sub)
     __mul__, __rmul__, __imul__ = operator(ew.mul), reflected(ew.mul), in_place(ew.mul)
     __truediv__, __rtruediv__, __itruediv__ = operator(ew.div), reflected(ew.div), in_place(ew.div)
-    __floordiv__, __rfloordiv__, __ifloordiv__ = operator(ew.floordiv), reflected(ew.floordiv), in_place(ew.floordiv)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = (
+        operator(ew.floordiv),
+        reflected(ew.floordiv),
+        in_place(ew.floordiv),
+    )
     __mod__, __rmod__, __imod__ = operator(ew.mod), reflected(ew.mod), in_place(ew.mod)
     __pow__, __rpow__, __ipow__ = operator(tr.power), reflected(tr.power), in_place(tr.power)
     __and__, __rand__, __iand__ = operator(ew.bit_and), reflected(ew.bit_and), in_place(ew.bit_and)
     __or__, __ror__, __ior__ = operator(ew.bit_or), reflected(ew.bit_or), in_place(ew.bit_or)
     __xor__, __rxor__, __ixor__ = operator(ew.bit_xor), reflected(ew.bit_xor), in_place(ew.bit_xor)
-    __lshift__, __rlshift__, __ilshift__ = operator(ew.shift_left), reflected(ew.shift_left), in_place(ew.shift_left)
-    __rshift__, __rrshift__, __irshift__ = operator(ew.shift_right), reflected(ew.shift_right), in_place(ew.shift_right)
-    __matmul__, __rmatmul__, __imatmul__ = operator(products.matmul), reflected(products.matmul), in_place(products.matmul)
-    __lt__, __le__, __gt__, __ge__ = operator(ew.lt), operator(ew.le), operator(ew.gt), operator(ew.ge)
+    __lshift__, __rlshift__, __ilshift__ = (
+        operator(ew.shift_left),
+        reflected(ew.shift_left),
+        in_place(ew.shift_left),
+    )
+    __rshift__, __rrshift__, __irshift__ = (
+        operator(ew.shift_right),
+        reflected(ew.shift_right),
+        in_place(ew.shift_right),
+    )
+    __matmul__, __rmatmul__, __imatmul__ = (
+        operator(products.matmul),
+        reflected(products.matmul),
+        in_place(products.matmul),
+    )
+    __lt__, __le__, __gt__, __ge__ = (
+        operator(ew.lt),
+        operator(ew.le),
+        operator(ew.gt),
+        operator(ew.ge),
+    )
     __eq__, __ne__ = equality(ew.eq), equality(ew.ne)  # type: ignore[assignment]
-    __neg__, __pos__, __abs__, __invert__ = method(ew.neg), method(ew.positive), method(ew.absolute), method(ew.invert)
+    __neg__, __pos__, __abs__, __invert__ = (
+        method(ew.neg),
+        method(ew.positive),
+        method(ew.absolute),
+        method(ew.invert),
+    )
 
     def __divmod__(self, other: ArrayLike, /) -> tuple[Tensor, Tensor]:
         quotient = self.__floordiv__(other)
@@ -213,16 +277,22 @@ class Tensor(Tracked):
         return isinstance(hits, Tensor) and bool(hits.any())
 
     def __getitem__(self, key: object, /) -> Tensor:
-        """What NumPy's x[key] gives; a bool mask in the key is computed. Raises IndexError, DTypeError, ShapeError."""
+        """What NumPy's x[key] gives; a bool mask in the key is computed. Raises IndexError,
+        DTypeError, ShapeError."""
         part = wrap(indexing.getitem(self.node, _key(key), self.name), self._requires_grad)
         whole_of_parts.note(self, part)
         return part
 
     def __setitem__(self, key: object, value: ArrayLike, /) -> None:
-        """This Tensor gets the value that NumPy's x[key] = value gives; expressions made from the old one keep it."""
+        """This Tensor gets the value that NumPy's x[key] = value gives; expressions made from the
+        old one keep it."""
         whole_of_parts.assigned(self)
         tracks = [False]
-        rebind(self, indexing.setitem(self.node, _key(key), _assigned(value, self.dtype, tracks), self.name), tracks[0])
+        rebind(
+            self,
+            indexing.setitem(self.node, _key(key), _assigned(value, self.dtype, tracks), self.name),
+            tracks[0],
+        )
 
     # ------------------------------------------------------------ functions
 
@@ -233,25 +303,49 @@ class Tensor(Tracked):
 
     def contiguous(self) -> Tensor:
         """The same value in row-major order."""
-        return self if self.is_contiguous() else wrap(movement.contiguous(self.node), self._requires_grad)
+        return (
+            self
+            if self.is_contiguous()
+            else wrap(movement.contiguous(self.node), self._requires_grad)
+        )
 
-    exp, log, sqrt, rsqrt, sin, cos, tan = map(method, (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
-    tanh, erf, sigmoid, relu, gelu, silu = map(method, (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
-    softplus, leaky_relu, log1p, expm1 = map(method, (act.softplus, act.leaky_relu, tr.log1p, tr.expm1))
-    asin, acos, atan, asinh, acosh, atanh = map(method, (tr.asin, tr.acos, tr.atan, tr.asinh, tr.acosh, tr.atanh))
+    exp, log, sqrt, rsqrt, sin, cos, tan = map(
+        method, (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan)
+    )
+    tanh, erf, sigmoid, relu, gelu, silu = map(
+        method, (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu)
+    )
+    softplus, leaky_relu, log1p, expm1 = map(
+        method, (act.softplus, act.leaky_relu, tr.log1p, tr.expm1)
+    )
+    asin, acos, atan, asinh, acosh, atanh = map(
+        method, (tr.asin, tr.acos, tr.atan, tr.asinh, tr.acosh, tr.atanh)
+    )
     erfinv, lgamma, digamma = map(method, (tr.erfinv, tr.lgamma, tr.digamma))
-    sinh, cosh, atan2, hypot, logaddexp = map(method, (tr.sinh, tr.cosh, tr.atan2, tr.hypot, tr.logaddexp))
-    exp2, log2, log10, reciprocal, square = map(method, (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
+    sinh, cosh, atan2, hypot, logaddexp = map(
+        method, (tr.sinh, tr.cosh, tr.atan2, tr.hypot, tr.logaddexp)
+    )
+    exp2, log2, log10, reciprocal, square = map(
+        method, (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square)
+    )
     sign, floor, ceil, trunc = map(method, (ew.sign, ew.floor, ew.ceil, ew.trunc))
     abs, neg = method(ew.absolute, "abs"), method(ew.neg, "neg")
     round, pow = method(ew.round_, "round"), method(tr.power, "pow")
-    isnan, isinf, isfinite, logical_not = map(method, (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
+    isnan, isinf, isfinite, logical_not = map(
+        method, (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not)
+    )
     signbit, nan_to_num, conj = map(method, (ew.signbit, ew.nan_to_num, ew.conj))
     real, imag, mT = map(property, map(method, (ew.real, ew.imag, rearrange.matrix_transpose)))
-    copysign, nextafter, fmod, isclose = map(method, (ew.copysign, ew.nextafter, ew.fmod, ew.isclose))
-    maximum, minimum, fmax, fmin, clip = map(method, (ew.maximum, ew.minimum, ew.fmax, ew.fmin, ew.clip))
+    copysign, nextafter, fmod, isclose = map(
+        method, (ew.copysign, ew.nextafter, ew.fmod, ew.isclose)
+    )
+    maximum, minimum, fmax, fmin, clip = map(
+        method, (ew.maximum, ew.minimum, ew.fmax, ew.fmin, ew.clip)
+    )
     clamp = clip
-    logical_and, logical_or, logical_xor = map(method, (ew.logical_and, ew.logical_or, ew.logical_xor))
+    logical_and, logical_or, logical_xor = map(
+        method, (ew.logical_and, ew.logical_or, ew.logical_xor)
+    )
     matmul, dot, outer = map(method, (products.matmul, products.dot, products.outer))
     cross, kron, lerp = method(vectors.cross), method(vectors.kron), method(interpolation.lerp)
 
@@ -260,19 +354,35 @@ class Tensor(Tracked):
         return _where(condition, self, other)  # type: ignore[no-any-return]
 
     sum, mean, prod = map(method, (reductions.sum, reductions.mean, reductions.prod))
-    max, min, argmax, argmin = map(method, (reductions.max, reductions.min, reductions.argmax, reductions.argmin))
-    any, all, var, std = map(method, (reductions.any, reductions.all, reductions.var, reductions.std))
-    logsumexp, softmax, log_softmax = map(method, (reductions.logsumexp, reductions.softmax, reductions.log_softmax))
-    cumsum, cumprod, diff, norm = map(method, (cumulative.cumsum, cumulative.cumprod, cumulative.diff, cumulative.norm))
+    max, min, argmax, argmin = map(
+        method, (reductions.max, reductions.min, reductions.argmax, reductions.argmin)
+    )
+    any, all, var, std = map(
+        method, (reductions.any, reductions.all, reductions.var, reductions.std)
+    )
+    logsumexp, softmax, log_softmax = map(
+        method, (reductions.logsumexp, reductions.softmax, reductions.log_softmax)
+    )
+    cumsum, cumprod, diff, norm = map(
+        method, (cumulative.cumsum, cumulative.cumprod, cumulative.diff, cumulative.norm)
+    )
     sort, argsort, median = map(method, (sorting.sort, sorting.argsort, sorting.median))
     quantile, cov = method(statistics.quantile), method(statistics.cov)
     argwhere, count_nonzero = method(nonzero.argwhere), method(nonzero.count_nonzero)
     nonzero, unique, topk = several(nonzero.nonzero), several(sets.unique), several(sorting.topk)
 
     reshape, view = method(movement.reshape), method(movement.view)
-    permute, transpose, swapaxes = map(method, (movement.permute, movement.transpose, movement.swapaxes))
-    moveaxis, expand, broadcast_to = method(movement.moveaxis), method(movement.expand), method(movement.to_shape, "broadcast_to")
-    squeeze, unsqueeze, flatten = map(method, (movement.squeeze, movement.unsqueeze, movement.flatten))
+    permute, transpose, swapaxes = map(
+        method, (movement.permute, movement.transpose, movement.swapaxes)
+    )
+    moveaxis, expand, broadcast_to = (
+        method(movement.moveaxis),
+        method(movement.expand),
+        method(movement.to_shape, "broadcast_to"),
+    )
+    squeeze, unsqueeze, flatten = map(
+        method, (movement.squeeze, movement.unsqueeze, movement.flatten)
+    )
     ravel, flip, pad = map(method, (movement.ravel, movement.flip, padding.pad))
     repeat, tile, roll = map(method, (rearrange.repeat, rearrange.tile, rearrange.roll))
     flipud, fliplr, rot90 = map(method, (rearrange.flipud, rearrange.fliplr, rearrange.rot90))
@@ -287,7 +397,9 @@ any_tensor.Above.kind = Tensor
 _where = function(ew.where)
 
 
-def _unpickled(kind: type[Tensor], array: np.ndarray, dtype: DType, requires_grad: bool, name: str | None) -> Tensor:
+def _unpickled(
+    kind: type[Tensor], array: np.ndarray, dtype: DType, requires_grad: bool, name: str | None
+) -> Tensor:
     t = object.__new__(kind)
     Tensor.__init__(t, storage.leaf(storage.from_raw(array, dtype, array.shape)), requires_grad)
     t.name = name

@@ -44,7 +44,9 @@ class Tracked(Value):
 
     def __init__(self, node: Node, requires_grad: bool = False) -> None:
         if not isinstance(node, Node):
-            raise errors.CallError(f"{type(self).__name__} is not a constructor: write wf.tensor({brief(node)})")
+            raise errors.CallError(
+                f"{type(self).__name__} is not a constructor: write wf.tensor({brief(node)})"
+            )
         self._node = node
         self._requires_grad = False
         self._storage = self._grad = self.name = self._note = self._hooks = None
@@ -62,7 +64,8 @@ class Tracked(Value):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Makes this a leaf that collects gradients, or one that does not. Raises DTypeError unless it is a float."""
+        """Makes this a leaf that collects gradients, or one that does not. Raises DTypeError unless
+        it is a float."""
         requires_grad = as_bool("requires_grad_", "requires_grad", requires_grad)
         if requires_grad and not self.dtype.is_float:
             raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
@@ -72,7 +75,9 @@ class Tracked(Value):
             state.become_leaf(self)
         elif not requires_grad and self._requires_grad:
             if not self.is_leaf:
-                raise errors.GradientError("requires_grad can only be turned off on a leaf; use detach()")
+                raise errors.GradientError(
+                    "requires_grad can only be turned off on a leaf; use detach()"
+                )
             self.node.arg.owner = None
         if requires_grad != self._requires_grad:
             self._requires_grad = requires_grad
@@ -83,28 +88,34 @@ class Tracked(Value):
     def is_leaf(self) -> bool:
         """True unless it was computed from Tensors that require a gradient."""
         n = self.node
-        return not self._requires_grad or (n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self)
+        return not self._requires_grad or (
+            n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self
+        )
 
     @naming
     def backward(self, gradient: ArrayLike | None = None, retain_graph: bool = False) -> None:
         """Adds d self / d leaf to the .grad of every leaf that requires a gradient; lazy.
 
-        gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError, StaleError.
+        gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError,
+        StaleError.
         """
         Above.backward(self, gradient, retain_graph)
 
     def retain_grad(self) -> None:
-        """backward() fills .grad of this computed Tensor too. Raises GradientError unless it requires a gradient."""
+        """backward() fills .grad of this computed Tensor too. Raises GradientError unless it
+        requires a gradient."""
         self._require_tracked("retain_grad")
         if not self.is_leaf:
             state.retain(self)
 
     def register_hook(self, hook: Hook) -> Handle:
-        """hook(gradient) runs in backward(), when the gradient of this Tensor is complete, also after the Tensor is dropped.
+        """hook(gradient) runs in backward(), when the gradient of this Tensor is complete, also
+        after the Tensor is dropped.
 
-        What it returns, unless None, replaces the gradient: here, and for everything this Tensor was computed from. Equal
-        expressions are one value, and its gradient is that of all. Returns a handle whose remove() removes the hook. Raises
-        GradientError unless this Tensor requires a gradient, DTypeError for what cannot be called.
+        What it returns, unless None, replaces the gradient: here, and for everything this Tensor
+        was computed from. Equal expressions are one value, and its gradient is that of all. Returns
+        a handle whose remove() removes the hook. Raises GradientError unless this Tensor requires a
+        gradient, DTypeError for what cannot be called.
         """
         self._require_tracked("register_hook")
         as_function("register_hook", "a hook", hook)

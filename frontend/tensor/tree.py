@@ -1,4 +1,5 @@
-"""Structures of Tensors. In: tuples, lists and dicts, nested at will. Out: their leaves as a list, and the way back."""
+"""Structures of Tensors. In: tuples, lists and dicts, nested at will. Out: their leaves as a list,
+and the way back."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ CONTAINERS = (tuple, list, dict)
 
 
 def leaves(tree: object) -> list[Any]:
-    """The leaves, which are no containers, from left to right; dicts in the order of their insertion."""
+    """The leaves, which are no containers, from left to right; dicts in the order of their
+    insertion."""
     if not isinstance(tree, CONTAINERS):
         return [tree]
     children = tree.values() if isinstance(tree, dict) else tree
@@ -29,7 +31,9 @@ def mapped(function: Callable[[Any], Any], tree: object) -> Any:
     if isinstance(tree, dict):
         return {key: mapped(function, child) for key, child in tree.items()}
     children = [mapped(function, child) for child in tree]
-    return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)  # a named tuple takes them one by one
+    return (
+        type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
+    )  # a named tuple takes them one by one
 
 
 def is_like(tree: object, other: object) -> bool:

@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard contains the earlier ones
+API_VERSIONS = (
+    "2021.12",
+    "2022.12",
+    "2023.12",
+    "2024.12",
+)  # each standard contains the earlier ones
 
 
 def _numpy_dtype(dtype: object) -> np.dtype:
@@ -46,13 +51,16 @@ class Value(AnyTensor):
     """The methods of a Tensor that make no other Tensor."""
 
     __slots__ = ()
-    __array_priority__ = 1000  # libraries older than __array_ufunc__ leave `array * tensor` to Tensor.__rmul__
+    __array_priority__ = (
+        1000  # libraries older than __array_ufunc__ leave `array * tensor` to Tensor.__rmul__
+    )
 
     # ------------------------------------------------------------ what it stands for
 
     @property
     def node(self) -> Node:
-        """The Node of its value; while a function is traced, what the Tensor stands for in there."""
+        """The Node of its value; while a function is traced, what the Tensor stands for in
+        there."""
         if state.traces and (trace := state.trace()) is not None:
             return trace.node_of(self)
         try:
@@ -91,13 +99,19 @@ class Value(AnyTensor):
             if name.startswith("_"):  # fields not set yet, and protocols that others ask for
                 how = "; pass x.numpy()" if name == "__array_interface__" else ""
                 raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}{how}")
-            raise no_attribute(f"{type(self).__name__!r} object", name, partial(dir, self), OF_TENSORS)
+            raise no_attribute(
+                f"{type(self).__name__!r} object", name, partial(dir, self), OF_TENSORS
+            )
 
     def _check_gradient(self, gradient: object) -> None:
         if not isinstance(gradient, Value):
-            raise errors.DTypeError(f"grad: a gradient must be a Tensor or None, not {brief(gradient)}")
+            raise errors.DTypeError(
+                f"grad: a gradient must be a Tensor or None, not {brief(gradient)}"
+            )
         if gradient.shape != self.shape:
-            raise errors.ShapeError(f"grad: a gradient of shape {gradient.shape} does not fit shape {self.shape}")
+            raise errors.ShapeError(
+                f"grad: a gradient of shape {gradient.shape} does not fit shape {self.shape}"
+            )
 
     # ------------------------------------------------------------ what it is
 
@@ -136,7 +150,8 @@ class Value(AnyTensor):
 
     @property
     def strides(self) -> Shape:
-        """In elements: of the memory if it is computed, else what views make of the row-major order of what will be computed."""
+        """In elements: of the memory if it is computed, else what views make of the row-major order
+        of what will be computed."""
         stored = self._stored()
         return layout.strides_of(self.node) if stored is None else stored.strides
 
@@ -152,23 +167,32 @@ class Value(AnyTensor):
             n = self.node
             stored = storage.lookup(n)
             if stored is not None:
-                with state.lock:  # another thread may give this Tensor another value at this very moment
+                with (
+                    state.lock
+                ):  # another thread may give this Tensor another value at this very moment
                     if self.node is n:
                         self._storage = stored
         return stored
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """weft.array_api. Raises ArgumentError (a ValueError) for a version of the standard that it does not contain."""
+        """weft.array_api. Raises ArgumentError (a ValueError) for a version of the standard that it
+        does not contain."""
         if api_version is not None:
             as_choice("__array_namespace__", "api_version", api_version, API_VERSIONS)
         return Above.array_api()
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: object, **options: object) -> object:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, /, *inputs: object, **options: object
+    ) -> object:
         """np.exp(x), and `array * x`, which NumPy takes for np.multiply: computed here, lazily."""
         return Above.numpy_functions().ufunc(ufunc, method, inputs, options)
 
     def __array_function__(
-        self, function: Callable[..., object], types: Iterable[type], args: tuple[object, ...], kwargs: dict[str, object]
+        self,
+        function: Callable[..., object],
+        types: Iterable[type],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
     ) -> object:
         """np.mean(x): computed here, lazily. Raises CallError for a function that Weft lacks."""
         return Above.numpy_functions().function(function, tuple(types), args, kwargs)
@@ -176,7 +200,9 @@ class Value(AnyTensor):
     def to_device(self, device: DeviceLike, /, *, stream: object = None) -> Any:
         """On another device, as `to` gives it. Raises DeviceError."""
         if stream is not None:
-            raise errors.DeviceError(f"to_device: stream {brief(stream)}: all work of a device is on the one stream of Weft")
+            raise errors.DeviceError(
+                f"to_device: stream {brief(stream)}: all work of a device is on the one stream of Weft"
+            )
         return self.to(device)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -185,7 +211,8 @@ class Value(AnyTensor):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
-        """Where the value is in the memory of a GPU, for CuPy, Numba and others. Raises AttributeError for one of the CPU."""
+        """Where the value is in the memory of a GPU, for CuPy, Numba and others. Raises
+        AttributeError for one of the CPU."""
         from . import dlpack
 
         return dlpack.cuda_interface(self)
@@ -201,9 +228,9 @@ class Value(AnyTensor):
     ) -> object:
         """A DLPack capsule of the memory, which is computed if need be; a copy only if asked for.
 
-        A consumer of version 1 gets a flag that the memory is read-only; an older one gets none, and must not write either.
-        dl_device: where the value is, or the CPU, to which it is copied. Raises BufferError for another device, or for a
-        stream of the CPU.
+        A consumer of version 1 gets a flag that the memory is read-only; an older one gets none,
+        and must not write either. dl_device: where the value is, or the CPU, to which it is copied.
+        Raises BufferError for another device, or for a stream of the CPU.
         """
         from . import dlpack
 
@@ -228,15 +255,23 @@ class Value(AnyTensor):
         array = self.numpy()
         wanted = array.dtype if dtype is None else _numpy_dtype(dtype)
         if wanted != array.dtype and copy is False:
-            raise errors.ShapeError(f"__array__: {self.dtype.name} becomes {wanted} only as a copy, which copy=False forbids")
+            raise errors.ShapeError(
+                f"__array__: {self.dtype.name} becomes {wanted} only as a copy, which copy=False forbids"
+            )
         with np.errstate(invalid="ignore", over="ignore"):  # no conversion of Weft warns
-            return array.astype(wanted) if as_bool("__array__", "copy", copy) or wanted != array.dtype else array
+            return (
+                array.astype(wanted)
+                if as_bool("__array__", "copy", copy) or wanted != array.dtype
+                else array
+            )
 
     def item(self) -> Any:
         """The only element as a Python number. Raises ShapeError if there are more."""
         if self.size != 1:
             what = "only a single element converts to a Python number"
-            raise errors.ShapeError(f"{what}, this has shape {self.shape}; x.tolist() gives all of them")
+            raise errors.ShapeError(
+                f"{what}, this has shape {self.shape}; x.tolist() gives all of them"
+            )
         return realize.read(self, lambda stored: stored.peek().item())
 
     def tolist(self) -> Any:
@@ -246,7 +281,9 @@ class Value(AnyTensor):
     def __bool__(self) -> bool:
         if self.size != 1:
             how = "write x.all() or x.any(), wf.allclose(x, y) for x == y, & for `and`, | for `or`"
-            raise errors.ShapeError(f"a Tensor of shape {self.shape} has no single truth value: {how}")
+            raise errors.ShapeError(
+                f"a Tensor of shape {self.shape} has no single truth value: {how}"
+            )
         return bool(self.item())
 
     def __float__(self) -> float:
@@ -293,10 +330,12 @@ class Value(AnyTensor):
             values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
         shape = f", shape={stored.shape}" if 0 in stored.shape and len(stored.shape) > 1 else ""
         device = f", device={stored.device}" if stored.device != devices.CPU else ""
-        return f"tensor({values}{shape}, dtype={stored.dtype.name}{device})"  # of the memory: no Node is made for it
+        # of the memory: no Node is made for it
+        return f"tensor({values}{shape}, dtype={stored.dtype.name}{device})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython and notebooks show; Tensors inside of lists and the like are not computed for that."""
+        """What IPython and notebooks show; Tensors inside of lists and the like are not computed
+        for that."""
         from . import display
 
         printer.text(display.text(self) if len(printer.stack) == 1 else repr(self))

@@ -1,6 +1,8 @@
-"""Convolutions and transposed ones. In: images (N, C, *spatial), weights in torch's layouts. Out: sums of products with windows.
+"""Convolutions and transposed ones. In: images (N, C, *spatial), weights in torch's layouts. Out:
+sums of products with windows.
 
-A transposed convolution is the gradient of a convolution by its images, built as such: it compiles to the same kernel.
+A transposed convolution is the gradient of a convolution by its images, built as such: it compiles
+to the same kernel.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ def conv(
     dilation: Pair = 1,
     groups: int = 1,
 ) -> Node:
-    """x (N, C, *spatial) or (C, *spatial), weight (O, C // groups, *kernel), bias (O,) -> (N, O, *spatial'): torch's convolution.
+    """x (N, C, *spatial) or (C, *spatial), weight (O, C // groups, *kernel), bias (O,) -> (N, O,
+    *spatial'): torch's convolution.
 
-    padding: zeros on both sides, "valid" for none, or "same" for as many as keep the extents (needs stride 1).
+    padding: zeros on both sides, "valid" for none, or "same" for as many as keep the extents (needs
+    stride 1).
     """
     groups = as_int(rank.name, "groups", groups)
     _check(rank, x.shape, weight.shape, None if bias is None else bias.shape, groups)
@@ -47,21 +51,35 @@ def conv(
     win = windows(rank, x, kernel, strides, dilations)
     plan = _axes(win.shape, weight.shape, groups)
     out = summed(
-        [(reshape(win, plan.window), plan.window_places), (reshape(weight, plan.weight), plan.weight_places)],
+        [
+            (reshape(win, plan.window), plan.window_places),
+            (reshape(weight, plan.weight), plan.weight_places),
+        ],
         plan.shape,
         plan.kept,
     )
     return _shifted(reshape(out, plan.out), bias)
 
 
-conv1d = of_rank(conv, 1, ">>> F.conv1d(wf.ones(1, 1, 4), wf.ones(1, 1, 3)).tolist()\n    [[[3.0, 3.0]]]")
-conv2d = of_rank(conv, 2, ">>> F.conv2d(wf.ones(2, 3, 8, 8), wf.ones(4, 3, 3, 3), stride=2, padding=1).shape\n    (2, 4, 4, 4)")
-conv3d = of_rank(conv, 3, ">>> F.conv3d(wf.ones(2, 3, 4, 8, 8), wf.ones(5, 3, 2, 3, 3)).shape\n    (2, 5, 3, 6, 6)")
+conv1d = of_rank(
+    conv, 1, ">>> F.conv1d(wf.ones(1, 1, 4), wf.ones(1, 1, 3)).tolist()\n    [[[3.0, 3.0]]]"
+)
+conv2d = of_rank(
+    conv,
+    2,
+    ">>> F.conv2d(wf.ones(2, 3, 8, 8), wf.ones(4, 3, 3, 3), stride=2, padding=1).shape\n    (2, 4, 4, 4)",
+)
+conv3d = of_rank(
+    conv,
+    3,
+    ">>> F.conv3d(wf.ones(2, 3, 4, 8, 8), wf.ones(5, 3, 2, 3, 3)).shape\n    (2, 5, 3, 6, 6)",
+)
 
 
 class _Axes(NamedTuple):
-    """Shapes of windows and weight with the groups (where there are several) as an axis, and where their axes stand in
-    N G O (outputs) | C (kernel), the extents of which are `shape`; the first `kept` remain; the result is of shape `out`."""
+    """Shapes of windows and weight with the groups (where there are several) as an axis, and where
+    their axes stand in N G O (outputs) | C (kernel), the extents of which are `shape`; the first
+    `kept` remain; the result is of shape `out`."""
 
     window: Shape
     window_places: Places
@@ -97,10 +115,14 @@ def _axes(window: Shape, weight: Shape, groups: int) -> _Axes:
 def _check(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, groups: int) -> None:
     name = rank.name
     if len(weight) != 2 + rank.spatial:
-        raise errors.ShapeError(f"{name}: weight must have {2 + rank.spatial} axes (O, C // groups, kernel), not shape {weight}")
+        raise errors.ShapeError(
+            f"{name}: weight must have {2 + rank.spatial} axes (O, C // groups, kernel), not shape {weight}"
+        )
     out_channels, per_group = weight[:2]
     if groups < 1 or out_channels % groups:
-        raise errors.ShapeError(f"{name}: out_channels={out_channels} is not a multiple of groups={groups}")
+        raise errors.ShapeError(
+            f"{name}: out_channels={out_channels} is not a multiple of groups={groups}"
+        )
     if x[1] != per_group * groups:
         raise _wrong_channels(rank, x, weight, per_group * groups)
     _check_bias(name, bias, out_channels)
@@ -108,8 +130,12 @@ def _check(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, groups: int)
 
 def _wrong_channels(rank: Rank, x: Shape, weight: Shape, channels: int) -> errors.ShapeError:
     """x: the shape of a batch, of one image where a user gave that alone."""
-    wanted = f"(N, {channels}, {rank.axes}) or ({channels}, {rank.axes}) for a weight of shape {weight}"
-    return errors.ShapeError(f"{rank.name}: expected x of shape {wanted}, got {x[1]} channels (as a batch {x})")
+    wanted = (
+        f"(N, {channels}, {rank.axes}) or ({channels}, {rank.axes}) for a weight of shape {weight}"
+    )
+    return errors.ShapeError(
+        f"{rank.name}: expected x of shape {wanted}, got {x[1]} channels (as a batch {x})"
+    )
 
 
 def _check_bias(name: str, bias: Shape | None, out_channels: int) -> None:
@@ -117,14 +143,18 @@ def _check_bias(name: str, bias: Shape | None, out_channels: int) -> None:
         raise errors.ShapeError(f"{name}: bias must have shape ({out_channels},), not {bias}")
 
 
-def margins(rank: Rank, padding: Pair | str, kernel: Sizes, strides: Sizes, dilations: Sizes) -> list[tuple[int, int]]:
+def margins(
+    rank: Rank, padding: Pair | str, kernel: Sizes, strides: Sizes, dilations: Sizes
+) -> list[tuple[int, int]]:
     """How much padding stands before and after each spatial axis."""
     if not isinstance(padding, str):
         return [(p, p) for p in rank.sizes("padding", padding)]
     if padding == "valid":
         return [(0, 0)] * len(kernel)
     if padding != "same":
-        raise errors.ArgumentError(f'{rank.name}: padding must be a number, a tuple, "valid" or "same", not {brief(padding)}')
+        raise errors.ArgumentError(
+            f'{rank.name}: padding must be a number, a tuple, "valid" or "same", not {brief(padding)}'
+        )
     if any(s != 1 for s in strides):
         raise errors.ArgumentError(f'{rank.name}: padding="same" needs stride 1, not {strides}')
     totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
@@ -157,17 +187,21 @@ def conv_transpose(
     groups: int = 1,
     dilation: Pair = 1,
 ) -> Node:
-    """x (N, C, *spatial) or (C, *spatial), weight (C, O // groups, *kernel), bias (O,) -> (N, O, *spatial').
+    """x (N, C, *spatial) or (C, *spatial), weight (C, O // groups, *kernel), bias (O,) -> (N, O,
+    *spatial').
 
-    The gradient of a convolution of this stride, padding and dilation by its images. Each extent becomes
-    (n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1; the last is below stride or dilation.
+    The gradient of a convolution of this stride, padding and dilation by its images. Each extent
+    becomes (n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1; the last
+    is below stride or dilation.
     """
     groups = as_int(rank.name, "groups", groups)
     _check_transposed(rank, x.shape, weight.shape, None if bias is None else bias.shape, groups)
     strides, dilations = rank.sizes("stride", stride, 1), rank.sizes("dilation", dilation, 1)
     pads, extra = rank.sizes("padding", padding), rank.sizes("output_padding", output_padding)
     if any(e >= max(s, d) for e, s, d in zip(extra, strides, dilations, strict=True)):
-        raise errors.ArgumentError(f"{rank.name}: output_padding {extra} is not below stride {strides} or dilation {dilations}")
+        raise errors.ArgumentError(
+            f"{rank.name}: output_padding {extra} is not below stride {strides} or dilation {dilations}"
+        )
     x, weight = _factors(rank.name, x, weight)
     plan = _transposed_axes(x.shape, weight.shape, groups)
     images = spread(reshape(x, plan.image), plan.image_places, plan.products)
@@ -201,9 +235,10 @@ conv_transpose3d = of_rank(
 
 
 class _TransposedAxes(NamedTuple):
-    """Shapes of images and weight with the groups (where there are several) as an axis, and where their axes stand in
-    N G C (positions) O (kernel), of extents `products`. Without C (axis `channel`), in the order N G O (position, place inside
-    of each window), they are of shape `windows`. Nothing is permuted before: the gradients of products are a convolution's."""
+    """Shapes of images and weight with the groups (where there are several) as an axis, and where
+    their axes stand in N G C (positions) O (kernel), of extents `products`. Without C (axis
+    `channel`), in the order N G O (position, place inside of each window), they are of shape
+    `windows`. Nothing is permuted before: the gradients of products are a convolution's."""
 
     image: Shape
     image_places: Places
@@ -239,11 +274,17 @@ def _transposed_axes(x: Shape, weight: Shape, groups: int) -> _TransposedAxes:
 def _check_transposed(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, groups: int) -> None:
     name = rank.name
     if len(weight) != 2 + rank.spatial:
-        raise errors.ShapeError(f"{name}: weight must have {2 + rank.spatial} axes (C, O // groups, kernel), not shape {weight}")
+        raise errors.ShapeError(
+            f"{name}: weight must have {2 + rank.spatial} axes (C, O // groups, kernel), not shape {weight}"
+        )
     if groups < 1 or weight[0] % groups:
-        raise errors.ShapeError(f"{name}: in_channels={weight[0]} is not a multiple of groups={groups}")
+        raise errors.ShapeError(
+            f"{name}: in_channels={weight[0]} is not a multiple of groups={groups}"
+        )
     if x[1] != weight[0]:
         raise _wrong_channels(rank, x, weight, weight[0])
     if 0 in x[2:] or 0 in weight[2:]:
-        raise errors.ShapeError(f"{name}: there is nothing to place of x of shape {x} and a weight of shape {weight}")
+        raise errors.ShapeError(
+            f"{name}: there is nothing to place of x of shape {x} and a weight of shape {weight}"
+        )
     _check_bias(name, bias, weight[1] * groups)

@@ -22,10 +22,12 @@ Widths = int | Sequence[int] | Sequence[Sequence[int]]
 
 
 def pad(x: Node, /, pad_width: Widths, value: Operand = 0, mode: str = "constant") -> Node:
-    """x with pad_width elements around: one int, one (before, after) for all axes, or one pair per axis (NumPy's form).
+    """x with pad_width elements around: one int, one (before, after) for all axes, or one pair per
+    axis (NumPy's form).
 
-    mode: "constant" for `value`, "edge" for the nearest element, "reflect" and "symmetric" for x mirrored without and with
-    its edge, "wrap" for x again. Raises ShapeError for widths that do not fit, and where an empty axis has nothing to repeat.
+    mode: "constant" for `value`, "edge" for the nearest element, "reflect" and "symmetric" for x
+    mirrored without and with its edge, "wrap" for x again. Raises ShapeError for widths that do not
+    fit, and where an empty axis has nothing to repeat.
     """
     widths = _widths(x, pad_width)
     if not any(lo or hi for lo, hi in widths):
@@ -57,17 +59,23 @@ def _widths(x: Node, pad_width: object) -> list[tuple[int, int]]:
     elif len(given) == 2 and not any(isinstance(w, (tuple, list)) for w in given):
         given = [tuple(given)] * x.ndim
     if len(given) != x.ndim or not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in given):
-        raise errors.ShapeError(f"pad: {brief(pad_width)} is not one pair of widths per axis of shape {x.shape}")
+        raise errors.ShapeError(
+            f"pad: {brief(pad_width)} is not one pair of widths per axis of shape {x.shape}"
+        )
     pairs = [(as_int("pad", "a width", lo), as_int("pad", "a width", hi)) for lo, hi in given]
     if any(w < 0 for p in pairs for w in p):
-        raise errors.ShapeError(f"pad: {brief(pad_width)} is not one pair of widths, none negative, per axis of shape {x.shape}")
+        raise errors.ShapeError(
+            f"pad: {brief(pad_width)} is not one pair of widths, none negative, per axis of shape {x.shape}"
+        )
     return pairs
 
 
 def _extended(x: Node, axis: int, lo: int, hi: int, mode: str) -> Node:
     """One axis, continued on both sides by its tiles in turn."""
     if not x.shape[axis]:
-        raise errors.ShapeError(f'pad: axis {axis} of shape {x.shape} is empty: mode "{mode}" has nothing to repeat')
+        raise errors.ShapeError(
+            f'pad: axis {axis} of shape {x.shape} is empty: mode "{mode}" has nothing to repeat'
+        )
     flipped = _flipped(x, axis)
     before = _flipped(_filled(_TILES[mode](flipped, axis), axis, lo), axis)
     return concat([before, x, _filled(_TILES[mode](x, axis), axis, hi)], axis)
@@ -77,7 +85,11 @@ def _filled(tiles: list[Node], axis: int, width: int) -> Node:
     """Tiles one after the other, again and again, `width` long."""
     period = concat(tiles, axis)
     copies = -(-width // period.shape[axis])
-    laid = tile(period, tuple(copies if a == axis else 1 for a in range(period.ndim))) if copies > 1 else period
+    laid = (
+        tile(period, tuple(copies if a == axis else 1 for a in range(period.ndim)))
+        if copies > 1
+        else period
+    )
     return part(laid, axis, 0, width)
 
 
@@ -86,7 +98,8 @@ def _flipped(x: Node, axis: int) -> Node:
 
 
 def _reflected(x: Node, axis: int) -> list[Node]:
-    """What follows x: its mirror image without the edge, then x without its first element, and so on."""
+    """What follows x: its mirror image without the edge, then x without its first element, and so
+    on."""
     if x.shape[axis] == 1:
         return [x]
     return [part(t, axis, 1, x.shape[axis]) for t in (_flipped(x, axis), x)]

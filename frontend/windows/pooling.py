@@ -1,6 +1,8 @@
-"""Pools. In: images (N, C, *spatial). Out: the greatest element or the mean of each window, as torch counts them.
+"""Pools. In: images (N, C, *spatial). Out: the greatest element or the mean of each window, as
+torch counts them.
 
-Windows of adaptive pools differ in size where the extents do not divide: a masked reduction an axis, whatever their number.
+Windows of adaptive pools differ in size where the extents do not divide: a masked reduction an
+axis, whatever their number.
 """
 
 from __future__ import annotations
@@ -39,15 +41,20 @@ def max_pool(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Node | tuple[Node, Node]:
-    """The greatest element of each window of (N, C, *spatial) or (C, *spatial); stride defaults to kernel_size.
+    """The greatest element of each window of (N, C, *spatial) or (C, *spatial); stride defaults to
+    kernel_size.
 
-    Padding is never the greatest. ceil_mode: a last window may reach over the end. return_indices: also the int64 places in the
-    flattened image. Ties share the gradient equally.
+    Padding is never the greatest. ceil_mode: a last window may reach over the end. return_indices:
+    also the int64 places in the flattened image. Ties share the gradient equally.
     """
     pool = _pool(rank, kernel_size, stride, padding, dilation)
     win = _pool_windows(rank, x, pool, ceil_mode, lowest(x.dtype))
     out = reductions.max(win, _inner(win))
-    return (out, _places(win, x.shape[2:], pool)) if as_bool(rank.name, "return_indices", return_indices) else out
+    return (
+        (out, _places(win, x.shape[2:], pool))
+        if as_bool(rank.name, "return_indices", return_indices)
+        else out
+    )
 
 
 def avg_pool(
@@ -62,8 +69,8 @@ def avg_pool(
 ) -> Node:
     """The mean of each window of (N, C, *spatial) or (C, *spatial); stride defaults to kernel_size.
 
-    ceil_mode: a last window may reach over the end; what lies beyond the padding does not count, padding only if
-    count_include_pad. divisor_override: what sums are divided by instead.
+    ceil_mode: a last window may reach over the end; what lies beyond the padding does not count,
+    padding only if count_include_pad. divisor_override: what sums are divided by instead.
     """
     pool = _pool(rank, kernel_size, stride, padding)
     win = _pool_windows(rank, x, pool, ceil_mode, 0.0)
@@ -74,8 +81,12 @@ def avg_pool(
         return _divided(win, divisor, {})
     with_padding = as_bool(rank.name, "count_include_pad", count_include_pad)
     counts: Counts = {}
-    for axis, (n, k, s, p) in enumerate(zip(x.shape[2:], pool.kernel, pool.strides, pool.pads, strict=True), 2):
-        before, end, count = (p, n + p, win.shape[2 * axis - 2]) if with_padding else (0, n, win.shape[2 * axis - 2])
+    for axis, (n, k, s, p) in enumerate(
+        zip(x.shape[2:], pool.kernel, pool.strides, pool.pads, strict=True), 2
+    ):
+        before, end, count = (
+            (p, n + p, win.shape[2 * axis - 2]) if with_padding else (0, n, win.shape[2 * axis - 2])
+        )
         if p > before or (count - 1) * s - p + k > end:
             first = sub(mul(_numbers(count), s), p)
             counts[axis] = sub(minimum(add(first, k), end), maximum(first, -before))
@@ -83,12 +94,30 @@ def avg_pool(
     return _divided(win, whole, counts)
 
 
-max_pool1d = of_rank(max_pool, 1, ">>> F.max_pool1d(wf.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2).tolist()\n    [[[3.0, 5.0]]]")
-max_pool2d = of_rank(max_pool, 2, ">>> F.max_pool2d(wf.rand(2, 3, 8, 8), 2).shape\n    (2, 3, 4, 4)")
-max_pool3d = of_rank(max_pool, 3, ">>> F.max_pool3d(wf.rand(2, 3, 8, 8, 6), 2).shape\n    (2, 3, 4, 4, 3)")
-avg_pool1d = of_rank(avg_pool, 1, ">>> F.avg_pool1d(wf.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2).tolist()\n    [[[2.0, 3.5]]]")
-avg_pool2d = of_rank(avg_pool, 2, ">>> F.avg_pool2d(wf.rand(2, 3, 8, 8), 3, stride=2, padding=1).shape\n    (2, 3, 4, 4)")
-avg_pool3d = of_rank(avg_pool, 3, ">>> F.avg_pool3d(wf.rand(2, 3, 8, 8, 6), (1, 2, 3)).shape\n    (2, 3, 8, 4, 2)")
+max_pool1d = of_rank(
+    max_pool,
+    1,
+    ">>> F.max_pool1d(wf.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2).tolist()\n    [[[3.0, 5.0]]]",
+)
+max_pool2d = of_rank(
+    max_pool, 2, ">>> F.max_pool2d(wf.rand(2, 3, 8, 8), 2).shape\n    (2, 3, 4, 4)"
+)
+max_pool3d = of_rank(
+    max_pool, 3, ">>> F.max_pool3d(wf.rand(2, 3, 8, 8, 6), 2).shape\n    (2, 3, 4, 4, 3)"
+)
+avg_pool1d = of_rank(
+    avg_pool,
+    1,
+    ">>> F.avg_pool1d(wf.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2).tolist()\n    [[[2.0, 3.5]]]",
+)
+avg_pool2d = of_rank(
+    avg_pool,
+    2,
+    ">>> F.avg_pool2d(wf.rand(2, 3, 8, 8), 3, stride=2, padding=1).shape\n    (2, 3, 4, 4)",
+)
+avg_pool3d = of_rank(
+    avg_pool, 3, ">>> F.avg_pool3d(wf.rand(2, 3, 8, 8, 6), (1, 2, 3)).shape\n    (2, 3, 8, 4, 2)"
+)
 
 
 class _Pool(NamedTuple):
@@ -98,24 +127,32 @@ class _Pool(NamedTuple):
     dilations: Sizes
 
 
-def _pool(rank: Rank, kernel_size: Pair, stride: Pair | None, padding: Pair, dilation: Pair = 1) -> _Pool:
+def _pool(
+    rank: Rank, kernel_size: Pair, stride: Pair | None, padding: Pair, dilation: Pair = 1
+) -> _Pool:
     kernel, pads = rank.sizes("kernel_size", kernel_size, 1), rank.sizes("padding", padding)
     strides = kernel if stride is None else rank.sizes("stride", stride, 1)
     dilations = rank.sizes("dilation", dilation, 1)
     if any(2 * p > (k - 1) * d + 1 for p, k, d in zip(pads, kernel, dilations, strict=True)):
-        raise errors.ArgumentError(f"{rank.name}: padding {pads} may be at most half of the kernel size {kernel}")
+        raise errors.ArgumentError(
+            f"{rank.name}: padding {pads} may be at most half of the kernel size {kernel}"
+        )
     return _Pool(kernel, strides, pads, dilations)
 
 
 def _pool_windows(rank: Rank, x: Node, pool: _Pool, ceil_mode: bool, fill: float) -> Node:
     over = as_bool(rank.name, "ceil_mode", ceil_mode)
-    ends = [_behind(n, *sizes) if over else sizes[2] for n, *sizes in zip(x.shape[2:], *pool, strict=True)]
+    ends = [
+        _behind(n, *sizes) if over else sizes[2]
+        for n, *sizes in zip(x.shape[2:], *pool, strict=True)
+    ]
     x = pad(x, ((0, 0), (0, 0), *zip(pool.pads, ends, strict=True)), fill)
     return windows(rank, x, pool.kernel, pool.strides, pool.dilations)
 
 
 def _behind(n: int, k: int, s: int, p: int, d: int) -> int:
-    """Padding after n elements for the windows that begin before their end, the last of which may reach over it."""
+    """Padding after n elements for the windows that begin before their end, the last of which may
+    reach over it."""
     reach = (k - 1) * d + 1
     steps = -(-(n + 2 * p - reach) // s)
     steps -= steps * s >= n + p
@@ -162,7 +199,8 @@ def _places(win: Node, extents: Sizes, pool: _Pool) -> Node:
 
 
 def adaptive_avg_pool(rank: Rank, x: Node, output_size: int | Sequence[int | None] | None) -> Node:
-    """(N, C, *spatial) or (C, *spatial) -> (N, C, *output_size): means of cells i * n // size .. ceil((i + 1) * n / size).
+    """(N, C, *spatial) or (C, *spatial) -> (N, C, *output_size): means of cells i * n // size ..
+    ceil((i + 1) * n / size).
 
     output_size: an int for all axes, or one for each; None keeps an extent.
     """
@@ -170,35 +208,60 @@ def adaptive_avg_pool(rank: Rank, x: Node, output_size: int | Sequence[int | Non
 
 
 def adaptive_max_pool(rank: Rank, x: Node, output_size: int | Sequence[int | None] | None) -> Node:
-    """(N, C, *spatial) or (C, *spatial) -> (N, C, *output_size): the greatest of cells i * n // size .. ceil((i + 1) * n / size).
+    """(N, C, *spatial) or (C, *spatial) -> (N, C, *output_size): the greatest of cells i * n //
+    size .. ceil((i + 1) * n / size).
 
-    output_size: an int for all axes, or one for each; None keeps an extent. Ties share the gradient equally.
+    output_size: an int for all axes, or one for each; None keeps an extent. Ties share the gradient
+    equally.
     """
-    return _over_cells(x, _output_size(rank, output_size, x.shape[2:]), lowest(x.dtype), reductions.max)
+    return _over_cells(
+        x, _output_size(rank, output_size, x.shape[2:]), lowest(x.dtype), reductions.max
+    )
 
 
 _ROW = "(wf.tensor([[[1.0, 3.0, 2.0, 5.0, 4.0]]]), 2).tolist()\n    "
-adaptive_avg_pool1d = of_rank(adaptive_avg_pool, 1, f">>> F.adaptive_avg_pool1d{_ROW}[[[2.0, 3.6666667461395264]]]")
+adaptive_avg_pool1d = of_rank(
+    adaptive_avg_pool, 1, f">>> F.adaptive_avg_pool1d{_ROW}[[[2.0, 3.6666667461395264]]]"
+)
 adaptive_avg_pool2d = of_rank(
-    adaptive_avg_pool, 2, ">>> F.adaptive_avg_pool2d(wf.rand(2, 3, 8, 9), (4, None)).shape\n    (2, 3, 4, 9)"
+    adaptive_avg_pool,
+    2,
+    ">>> F.adaptive_avg_pool2d(wf.rand(2, 3, 8, 9), (4, None)).shape\n    (2, 3, 4, 9)",
 )
 adaptive_avg_pool3d = of_rank(
-    adaptive_avg_pool, 3, ">>> F.adaptive_avg_pool3d(wf.rand(2, 3, 8, 9, 5), (4, None, 1)).shape\n    (2, 3, 4, 9, 1)"
+    adaptive_avg_pool,
+    3,
+    ">>> F.adaptive_avg_pool3d(wf.rand(2, 3, 8, 9, 5), (4, None, 1)).shape\n    (2, 3, 4, 9, 1)",
 )
-adaptive_max_pool1d = of_rank(adaptive_max_pool, 1, f">>> F.adaptive_max_pool1d{_ROW}[[[3.0, 5.0]]]")
-adaptive_max_pool2d = of_rank(adaptive_max_pool, 2, ">>> F.adaptive_max_pool2d(wf.rand(2, 3, 8, 9), 3).shape\n    (2, 3, 3, 3)")
+adaptive_max_pool1d = of_rank(
+    adaptive_max_pool, 1, f">>> F.adaptive_max_pool1d{_ROW}[[[3.0, 5.0]]]"
+)
+adaptive_max_pool2d = of_rank(
+    adaptive_max_pool,
+    2,
+    ">>> F.adaptive_max_pool2d(wf.rand(2, 3, 8, 9), 3).shape\n    (2, 3, 3, 3)",
+)
 adaptive_max_pool3d = of_rank(
-    adaptive_max_pool, 3, ">>> F.adaptive_max_pool3d(wf.rand(2, 3, 8, 9, 5), 2).shape\n    (2, 3, 2, 2, 2)"
+    adaptive_max_pool,
+    3,
+    ">>> F.adaptive_max_pool3d(wf.rand(2, 3, 8, 9, 5), 2).shape\n    (2, 3, 2, 2, 2)",
 )
 
 
 def _output_size(rank: Rank, given: object, extents: Sizes) -> Sizes:
     each = list(given) if isinstance(given, (tuple, list)) else [given] * rank.spatial
     if len(each) != rank.spatial:
-        raise errors.ArgumentError(f"{rank.name}: output_size must be an int, None or {rank.spatial} of them, not {brief(given)}")
-    sizes = tuple(n if e is None else as_int(rank.name, "output_size", e) for n, e in zip(extents, each, strict=True))
+        raise errors.ArgumentError(
+            f"{rank.name}: output_size must be an int, None or {rank.spatial} of them, not {brief(given)}"
+        )
+    sizes = tuple(
+        n if e is None else as_int(rank.name, "output_size", e)
+        for n, e in zip(extents, each, strict=True)
+    )
     if min(sizes) < 1 or min(extents) < 1:
-        raise errors.ShapeError(f"{rank.name}: no cells of output_size={brief(given)} in images of shape {extents}")
+        raise errors.ShapeError(
+            f"{rank.name}: no cells of output_size={brief(given)} in images of shape {extents}"
+        )
     return sizes
 
 
@@ -209,12 +272,18 @@ def _cell_means(x: Node, sizes: Sizes) -> Node:
         if n % size:
             first = mul(_numbers(size), n)
             counts[axis] = sub(floordiv(add(first, n + size - 1), size), floordiv(first, size))
-    whole = prod(n // size for axis, (n, size) in enumerate(zip(x.shape[2:], sizes, strict=True), 2) if axis not in counts)
+    whole = prod(
+        n // size
+        for axis, (n, size) in enumerate(zip(x.shape[2:], sizes, strict=True), 2)
+        if axis not in counts
+    )
     total = _over_cells(x, sizes, 0, reductions.sum)
     return div(total, _product(counts, whole, total))
 
 
-def _over_cells(x: Node, sizes: Sizes, fill: float, reduced: Callable[[Node, tuple[int, ...]], Node]) -> Node:
+def _over_cells(
+    x: Node, sizes: Sizes, fill: float, reduced: Callable[[Node, tuple[int, ...]], Node]
+) -> Node:
     """The reduction of all cells: of equal ones at once, of others axis by axis."""
     if not any(n % size for n, size in zip(x.shape[2:], sizes, strict=True)):
         pairs = [e for n, size in zip(x.shape[2:], sizes, strict=True) for e in (size, n // size)]
@@ -226,12 +295,20 @@ def _over_cells(x: Node, sizes: Sizes, fill: float, reduced: Callable[[Node, tup
 
 
 def _cells(x: Node, axis: int, size: int, fill: float) -> Node:
-    """One axis as two: the cell, and its elements (equal cells), or all elements with `fill` for those of other cells."""
+    """One axis as two: the cell, and its elements (equal cells), or all elements with `fill` for
+    those of other cells."""
     n = x.shape[axis]
     if n % size == 0:
         return reshape(x, (*x.shape[:axis], size, n // size, *x.shape[axis + 1 :]))
     shape = (*x.shape[:axis], size, *x.shape[axis:])
     cell, place = spread(_numbers(size), (0,), (size, n)), spread(_numbers(n), (1,), (size, n))
-    begun, ended = lt(mul(cell, n), mul(add(place, 1), size)), lt(mul(place, size), mul(add(cell, 1), n))
+    begun, ended = (
+        lt(mul(cell, n), mul(add(place, 1), size)),
+        lt(mul(place, size), mul(add(cell, 1), n)),
+    )
     inside = spread(bit_and(begun, ended), (axis, axis + 1), shape)
-    return where(inside, spread(x, tuple(a for a in range(len(shape)) if a != axis), shape), full(fill, x.dtype, shape))
+    return where(
+        inside,
+        spread(x, tuple(a for a in range(len(shape)) if a != axis), shape),
+        full(fill, x.dtype, shape),
+    )

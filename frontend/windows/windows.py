@@ -1,4 +1,5 @@
-"""Windows of images. In: Nodes of shape (N, C, *spatial). Out: each spatial axis as two: the window's position, the place inside.
+"""Windows of images. In: Nodes of shape (N, C, *spatial). Out: each spatial axis as two: the
+window's position, the place inside.
 
 What follows from shapes and arguments alone is found once: it recurs at every step of a loop.
 """
@@ -44,8 +45,11 @@ class Rank(NamedTuple):
         return sizes
 
 
-def of_rank(inner: Callable[..., Result], spatial: int, example: str, name: str = "") -> Callable[..., Result]:
-    """inner(rank, x, ...) as a function of x with so many spatial axes and an example; one image is a batch of one."""
+def of_rank(
+    inner: Callable[..., Result], spatial: int, example: str, name: str = ""
+) -> Callable[..., Result]:
+    """inner(rank, x, ...) as a function of x with so many spatial axes and an example; one image is
+    a batch of one."""
     rank = Rank(name or f"{inner.__name__}{spatial}d", spatial)
 
     @wraps(inner)
@@ -70,7 +74,8 @@ def _first(batch: Node) -> Node:
     return reshape(batch, batch.shape[1:])
 
 
-# ---------------------------------------------------------------- windows, and sums of what lies in them
+# ---------------------------------------------------------------- windows, and sums of what lies in
+# them
 
 
 def windows(rank: Rank, x: Node, kernel: Sizes, strides: Sizes, dilations: Sizes) -> Node:
@@ -81,15 +86,21 @@ def windows(rank: Rank, x: Node, kernel: Sizes, strides: Sizes, dilations: Sizes
 
 
 @lru_cache(4096)
-def _views(name: str, shape: Shape, kernel: Sizes, strides: Sizes, dilations: Sizes) -> tuple[View, ...]:
+def _views(
+    name: str, shape: Shape, kernel: Sizes, strides: Sizes, dilations: Sizes
+) -> tuple[View, ...]:
     views: list[View] = []
     for i, (k, s, d) in enumerate(zip(kernel, strides, dilations, strict=True)):
         axis = 2 + 2 * i
         if min(k, s, d) < 1:
-            raise errors.ArgumentError(f"{name}: kernel size, stride and dilation must be at least 1, not {k}, {s} and {d}")
+            raise errors.ArgumentError(
+                f"{name}: kernel size, stride and dilation must be at least 1, not {k}, {s} and {d}"
+            )
         reach = (k - 1) * d + 1
         if reach > shape[axis]:
-            raise errors.ShapeError(f"{name}: a window of {reach} does not fit the padded extent {shape[axis]} of axis {2 + i}")
+            raise errors.ShapeError(
+                f"{name}: a window of {reach} does not fit the padded extent {shape[axis]} of axis {2 + i}"
+            )
         views += window_views(shape, axis, k, s, d)
         shape = views[-1][2]
     return tuple(views)
@@ -109,43 +120,71 @@ def _placings(shape: Shape, extents: Sizes, strides: Sizes, dilations: Sizes) ->
         axis = 2 + 2 * i
         count, k = shape[axis : axis + 2]
         behind = extents[i] - (k - 1) * dilations[i] - (count - 1) * strides[i] - 1
-        margins = tuple((0, behind, strides[i] - 1) if a == axis else (0, 0, 0) for a in range(len(shape)))
-        steps = (Op.PAD, margins), (Op.UNSKEW, (axis, axis + 1, dilations[i])), (Op.REDUCE, ("add", (axis + 1,)))
+        margins = tuple(
+            (0, behind, strides[i] - 1) if a == axis else (0, 0, 0) for a in range(len(shape))
+        )
+        steps = (
+            (Op.PAD, margins),
+            (Op.UNSKEW, (axis, axis + 1, dilations[i])),
+            (Op.REDUCE, ("add", (axis + 1,))),
+        )
         for op, arg in steps:
             shape = shape_of(op, shape, arg)
             views.append((op, arg, shape))
     return tuple(views)
 
 
-def unfold(rank: Rank, x: Node, kernel_size: Pair, dilation: Pair = 1, padding: Pair = 0, stride: Pair = 1) -> Node:
-    """(N, C, H, W) -> (N, C * KH * KW, L): the windows of a convolution, each a column; with or without N.
+def unfold(
+    rank: Rank, x: Node, kernel_size: Pair, dilation: Pair = 1, padding: Pair = 0, stride: Pair = 1
+) -> Node:
+    """(N, C, H, W) -> (N, C * KH * KW, L): the windows of a convolution, each a column; with or
+    without N.
 
     Raises ArgumentError, and ShapeError for a window that does not fit.
     """
     kernel, pads = rank.sizes("kernel_size", kernel_size, 1), rank.sizes("padding", padding)
     strides, dilations = rank.sizes("stride", stride, 1), rank.sizes("dilation", dilation, 1)
-    win = windows(rank, pad(x, ((0, 0), (0, 0), *((p, p) for p in pads)), 0), kernel, strides, dilations)
+    win = windows(
+        rank, pad(x, ((0, 0), (0, 0), *((p, p) for p in pads)), 0), kernel, strides, dilations
+    )
     n, c, *pairs = win.shape
     return reshape(permute(win, (0, 1, 3, 5, 2, 4)), (n, c * prod(pairs[1::2]), prod(pairs[::2])))
 
 
 def fold(
-    rank: Rank, x: Node, output_size: Pair, kernel_size: Pair, dilation: Pair = 1, padding: Pair = 0, stride: Pair = 1
+    rank: Rank,
+    x: Node,
+    output_size: Pair,
+    kernel_size: Pair,
+    dilation: Pair = 1,
+    padding: Pair = 0,
+    stride: Pair = 1,
 ) -> Node:
-    """(N, C * KH * KW, L) -> (N, C, *output_size): columns added up where unfold took them from, its gradient; with or without N.
+    """(N, C * KH * KW, L) -> (N, C, *output_size): columns added up where unfold took them from,
+    its gradient; with or without N.
 
     Raises ArgumentError, and ShapeError for columns that are not those of such an image.
     """
     rank = Rank(rank.name, 2)
-    extents, kernel = rank.sizes("output_size", output_size, 1), rank.sizes("kernel_size", kernel_size, 1)
+    extents, kernel = (
+        rank.sizes("output_size", output_size, 1),
+        rank.sizes("kernel_size", kernel_size, 1),
+    )
     strides, dilations = rank.sizes("stride", stride, 1), rank.sizes("dilation", dilation, 1)
     pads = rank.sizes("padding", padding)
     full = tuple(e + 2 * p for e, p in zip(extents, pads, strict=True))
-    counts = tuple((f - (k - 1) * d - 1) // s + 1 for f, k, s, d in zip(full, kernel, strides, dilations, strict=True))
+    counts = tuple(
+        (f - (k - 1) * d - 1) // s + 1
+        for f, k, s, d in zip(full, kernel, strides, dilations, strict=True)
+    )
     n, rows, columns = x.shape
     if min(counts) < 1 or columns != prod(counts) or rows % prod(kernel):
-        wanted = f"(N, C * {prod(kernel)}, {prod(counts)})" if min(counts) > 0 else "that no image has"
-        raise errors.ShapeError(f"fold: an image of {brief(extents)} has columns of shape {wanted}, but x has shape {x.shape}")
+        wanted = (
+            f"(N, C * {prod(kernel)}, {prod(counts)})" if min(counts) > 0 else "that no image has"
+        )
+        raise errors.ShapeError(
+            f"fold: an image of {brief(extents)} has columns of shape {wanted}, but x has shape {x.shape}"
+        )
     win = permute(reshape(x, (n, rows // prod(kernel), *kernel, *counts)), (0, 1, 4, 2, 5, 3))
     out = overlaid(win, full, strides, dilations)
     for axis, (p, e) in enumerate(zip(pads, extents, strict=True), 2):
@@ -153,5 +192,12 @@ def fold(
     return out
 
 
-unfold2d = of_rank(unfold, 2, ">>> F.unfold(wf.rand(2, 3, 8, 8), 3, padding=1).shape\n    (2, 27, 64)", "unfold")
-fold2d = of_rank(fold, 1, ">>> F.fold(wf.ones(1, 4, 4), (3, 3), 2).tolist()[0][0][1]\n    [2.0, 4.0, 2.0]", "fold")
+unfold2d = of_rank(
+    unfold, 2, ">>> F.unfold(wf.rand(2, 3, 8, 8), 3, padding=1).shape\n    (2, 27, 64)", "unfold"
+)
+fold2d = of_rank(
+    fold,
+    1,
+    ">>> F.fold(wf.ones(1, 4, 4), (3, 3), 2).tolist()[0][0][1]\n    [2.0, 4.0, 2.0]",
+    "fold",
+)

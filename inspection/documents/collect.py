@@ -158,7 +158,8 @@ class Collection:
             self._calls(module, result)
 
 
-# ---------------------------------------------------------------- trees and layouts beside the programs
+# ---------------------------------------------------------------- trees and layouts beside the
+# programs
 
 
 MOST_LAYOUTS = 8  # of a report

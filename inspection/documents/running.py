@@ -1,8 +1,8 @@
 """A user's script, run as Python runs it. In: its name and arguments. Out: its exit status.
 
 It is `__main__`, with its own sys.argv, sys.path[0] and `__file__`; what it raises is shown as
-Python shows it, from its first line on. Threads that it has left running have ended when this returns,
-as they have when Python exits.
+Python shows it, from its first line on. Threads that it has left running have ended when this
+returns, as they have when Python exits.
 """
 
 from __future__ import annotations

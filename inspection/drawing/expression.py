@@ -87,7 +87,8 @@ def _require_name(name: str) -> None:
 
 
 def _given(name: str, text: str, names: Mapping[str, object]) -> Tensor:
-    """The Tensor of a name, in memory, a leaf that gradients are collected for where it holds floats."""
+    """The Tensor of a name, in memory, a leaf that gradients are collected for where it holds
+    floats."""
     typed = re.fullmatch(r"(.*\S)\s*:\s*(\w+)\s*", text, re.DOTALL)
     dtype = dt.BY_NAME.get(typed[2]) if typed else None
     value = _run(typed[1] if typed and dtype else text.strip(), names, [])
@@ -204,7 +205,9 @@ def _functions() -> dict[str, object]:
 
 
 def _require_known(text: str, tree: ast.AST, space: Mapping[str, object]) -> None:
-    bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    }
     bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     for n in ast.walk(tree):
         if (

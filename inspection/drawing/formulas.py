@@ -108,7 +108,11 @@ def _moved(back: Text) -> Row:
 
 
 BACKWARD: dict[Op, Row] = {
-    **{r.op: tuple(d and (d.words, d.gives) for d in r.derivatives) for r in RECORDS.values() if r.derivatives},
+    **{
+        r.op: tuple(d and (d.words, d.gives) for d in r.derivatives)
+        for r in RECORDS.values()
+        if r.derivatives
+    },
     Op.REDUCE: ((lambda n: _REDUCTIONS[n.arg[0]][0], _reduced),),
     Op.SCAN: (("in all later sums", lambda n: "{g}.cumsum from the end, " + f"axis={n.arg}"),),
     Op.SCANMUL: (("in all later products", "{g} * the others of {a}, summed"),),

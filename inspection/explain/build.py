@@ -101,7 +101,9 @@ def _apart(c: Compiled) -> dict[str, list[Apart]]:
     """By the name of a kernel: why it is not one with those before it."""
     reasons: dict[str, list[Apart]] = {}
     for b in c.fused.boundaries:
-        reasons.setdefault(b.consumer, []).append(Apart(b.producer, str(b.reason.rule), b.reason.detail))
+        reasons.setdefault(b.consumer, []).append(
+            Apart(b.producer, str(b.reason.rule), b.reason.detail)
+        )
     return reasons
 
 

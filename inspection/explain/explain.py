@@ -1,4 +1,5 @@
-"""`wf.explain`, `wf.one_kernel`, and what all tools take. In: Tensors, functions, Modules. Out: a Report, or an error."""
+"""`wf.explain`, `wf.one_kernel`, and what all tools take. In: Tensors, functions, Modules. Out: a
+Report, or an error."""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ OTHERS = {Op.FMA: 2}
 
 
 def arithmetic(nodes: Iterable[Node], goes_through: Callable[[Node], int] | None = None) -> int:
-    """The operations of these Nodes, each computed once, for as many elements as it goes through."""
+    """The operations of these Nodes, each computed once, for as many elements as it goes
+    through."""
     return sum(an_element(n) * (goes_through or steps)(n) for n in nodes)
 
 

@@ -69,13 +69,13 @@ class KernelReport:
     its arithmetic as `inspection/explain/flops.py` counts it, and `floats`, the dtype whose speed
     that has; `sure_bytes` and `sure_flops`, those of them that no schedule does without, as far as
     known; `schedule`, how it runs and why; `choices`, of each of its parts the schedule and why it
-    is none of the `others`, a dict by their names; `parallel`, whether threads share it, and how many
-    `threads` do (on a GPU, those of its widest phase); `sources`, the user's lines; `gradient`,
-    whether it computes gradients; `boundaries`, why it did not merge with its neighbours;
-    `launches`, on a GPU the blocks, threads, shared memory, registers and spills of each phase;
-    `predicted`, seconds by the roofline of this machine, and what they are `bound` by: "memory",
-    "compute" or "launch"; None without figures of the machine; `measured`, seconds, None unless
-    `wf.profile` has run it.
+    is none of the `others`, a dict by their names; `parallel`, whether threads share it, and how
+    many `threads` do (on a GPU, those of its widest phase); `sources`, the user's lines;
+    `gradient`, whether it computes gradients; `boundaries`, why it did not merge with its
+    neighbours; `launches`, on a GPU the blocks, threads, shared memory, registers and spills of
+    each phase; `predicted`, seconds by the roofline of this machine, and what they are `bound` by:
+    "memory", "compute" or "launch"; None without figures of the machine; `measured`, seconds, None
+    unless `wf.profile` has run it.
     """
 
     name: str
@@ -188,7 +188,8 @@ def facts(k: KernelReport) -> dict[str, list[str]]:
 
 
 def not_chosen(choices: Iterable[Choice]) -> list[str]:
-    """The schedules that were not taken and why, a line for each choice that differs from others."""
+    """The schedules that were not taken and why, a line for each choice that differs from
+    others."""
     lines = dict.fromkeys((c.schedule, _refusals(c)) for c in choices if c.others)
     return [f"(part in {name}) {text}" if len(lines) > 1 else text for name, text in lines]
 

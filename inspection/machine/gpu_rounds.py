@@ -18,6 +18,7 @@ BLOCKS = 8  # for each multiprocessor
 CHAINS = 8  # sums of a thread, each of which waits for itself alone
 STEPS = 128  # FMAs of each chain in a launch; few, as an emulator takes them one by one
 
+
 def text() -> str:
     """CUDA C of all of them."""
     sizes = {"threads": THREADS, "chains": CHAINS, "steps": STEPS}

@@ -33,8 +33,11 @@ NOTHING = "define void @nothing(ptr %context, i64 %chunk, i64 %thread) { ret voi
 
 @cache
 def repeats() -> tuple[Callable[..., None], Callable[..., None]]:
-    """The native loops around a program, (run, table, args, count), and around the chunks of a function."""
-    code = native.load_object(native.compile_portable(filled("repeat", FOLDER)), ("repeat", "repeat_for"))
+    """The native loops around a program, (run, table, args, count), and around the chunks of a
+    function."""
+    code = native.load_object(
+        native.compile_portable(filled("repeat", FOLDER)), ("repeat", "repeat_for")
+    )
     pointer, word = ctypes.c_void_p, ctypes.c_int64
     return (
         ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word)(code["repeat"]),

@@ -98,7 +98,9 @@ def _slice(n: Node) -> str:
 def sliced(n: Node) -> str:
     """What a slice takes, as Python writes it: `[1:, ::2]`."""
     cuts = zip(n.arg, n.src[0].shape, strict=True)
-    parts = (f"{a or ''}:{'' if b >= d else b}" + (f":{c}" if c != 1 else "") for (a, b, c), d in cuts)
+    parts = (
+        f"{a or ''}:{'' if b >= d else b}" + (f":{c}" if c != 1 else "") for (a, b, c), d in cuts
+    )
     return f"[{', '.join(parts)}]"
 
 

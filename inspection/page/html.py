@@ -47,8 +47,11 @@ def page(document: dict[str, Any]) -> str:
 
 
 def as_data(value: object) -> str:
-    """JSON that may stand in a <script> element: no `<` ends it, and no number is one that JSON lacks."""
-    return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    """JSON that may stand in a <script> element: no `<` ends it, and no number is one that JSON
+    lacks."""
+    return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False).replace(
+        "<", "\\u003c"
+    )
 
 
 def _finite(value: object) -> object:

@@ -161,7 +161,9 @@ def session(work: Workload) -> Session:
     with timing():
         compiled = program_of(work.structure)
     place = work.structure.device
-    made = (HostSession if isinstance(compiled.executable, Executable) else DeviceSession)(work, compiled, place)
+    made = (HostSession if isinstance(compiled.executable, Executable) else DeviceSession)(
+        work, compiled, place
+    )
     made.outputs = [allocate(r.dtype, r.shape, place) for r in work.structure.graph()[0]]
     overwritten = {i: made.outputs[o].address for o, i in compiled.donations.items()}
     made.inputs = [overwritten.get(i, place) for i, place in enumerate(work.inputs)]

@@ -19,12 +19,15 @@ def may_make(n: Node) -> bool:
     if n.op is Op.CAST:
         (x,) = n.src
         narrows = x.dtype.is_float and x.dtype.itemsize > n.dtype.itemsize
-        return narrows or (n.dtype is dt.float16 and x.dtype is not dt.float16 and x.dtype.itemsize > 1)
+        return narrows or (
+            n.dtype is dt.float16 and x.dtype is not dt.float16 and x.dtype.itemsize > 1
+        )
     return True
 
 
 def regular(n: Node, infinities: bool) -> Node | None:
-    """Where n is finite, or with infinities=False where it is no NaN; None where that is certain."""
+    """Where n is finite, or with infinities=False where it is no NaN; None where that is
+    certain."""
     base = n
     while base.op in (Op.EXPAND, Op.RESHAPE) or (base.op is Op.CAST and not may_make(base)):
         base = base.src[0]
@@ -35,7 +38,8 @@ def regular(n: Node, infinities: bool) -> Node | None:
 
 
 def passed_on(n: Node) -> tuple[Node, ...]:
-    """The operands of which n is not finite where they are not; no NaN where they are none, either."""
+    """The operands of which n is not finite where they are not; no NaN where they are none,
+    either."""
     return n.src[: RECORDS[n.op].passes_on] if n.op in RECORDS and n.dtype.is_float else ()
 
 

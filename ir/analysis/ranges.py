@@ -1,8 +1,9 @@
-"""Value ranges of Nodes, from their structure alone. In: Nodes, sources first. Out: (least, greatest) of each.
+"""Value ranges of Nodes, from their structure alone. In: Nodes, sources first. Out: (least,
+greatest) of each.
 
-A gather whose indices lie in range by construction (a counter, `% n`, a clip, an argmax, a sorted order) needs no bounds check.
-Every range is sound for every input: integers that might wrap have the range of their dtype, floats forget nothing but NaN,
-which a cast to integers makes 0.
+A gather whose indices lie in range by construction (a counter, `% n`, a clip, an argmax, a sorted
+order) needs no bounds check. Every range is sound for every input: integers that might wrap have
+the range of their dtype, floats forget nothing but NaN, which a cast to integers makes 0.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def _union(*several: Range) -> Range:
     return min(r[0] for r in several), max(r[1] for r in several)
 
 
-# ---------------------------------------------------------------- rules: (node, ranges of what comes before) -> range
+# ---------------------------------------------------------------- rules: (node, ranges of what
+# comes before) -> range
 
 
 def _constant(n: Node, _: Ranges) -> Range:
@@ -138,12 +140,15 @@ def _chosen(n: Node, known: Ranges) -> Range:
 
 
 def _assuming(c: Node, holds: bool, x: Node, known: Ranges) -> Range:
-    """The range of x where the comparison c holds, or where it does not: what it compares, and sums of that, become narrower."""
+    """The range of x where the comparison c holds, or where it does not: what it compares, and sums
+    of that, become narrower."""
     narrow = _narrowed(c, holds, known)
     if x in narrow:
         return narrow[x]
     if x.op in (Op.ADD, Op.SUB, Op.NEG):
-        return _within(RULES[x.op](x, {s: narrow.get(s, known[s]) for s in x.src}), dtype_range(x.dtype))
+        return _within(
+            RULES[x.op](x, {s: narrow.get(s, known[s]) for s in x.src}), dtype_range(x.dtype)
+        )
     return known[x]
 
 
@@ -156,7 +161,9 @@ def _narrowed(c: Node, holds: bool, known: Ranges) -> Ranges:
         new = {a: (a_lo, min(a_hi, b_hi - step)), b: (max(b_lo, a_lo + step), b_hi)}
     else:
         new = {a: (max(a_lo, b_lo), a_hi), b: (b_lo, min(b_hi, a_hi))}
-        if a.dtype.is_float:  # not a < b also where the other one is NaN, which only a constant cannot be
+        if (
+            a.dtype.is_float
+        ):  # not a < b also where the other one is NaN, which only a constant cannot be
             new = {n: new[n] for n, other in ((a, b), (b, a)) if _is_number(other)}
     return {n: r for n, r in new.items() if r[0] <= r[1]}
 
@@ -171,7 +178,11 @@ def _reduced(n: Node, known: Ranges) -> Range:
     (x,) = n.src
     if kind == "max" and x.size:
         return known[x]
-    return _summed(known[x], prod(x.shape[a] for a in axes)) if kind == "add" and n.dtype.is_int else dtype_range(n.dtype)
+    return (
+        _summed(known[x], prod(x.shape[a] for a in axes))
+        if kind == "add" and n.dtype.is_int
+        else dtype_range(n.dtype)
+    )
 
 
 def _scanned(n: Node, known: Ranges) -> Range:

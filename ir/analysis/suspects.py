@@ -1,9 +1,10 @@
 """Operations that went wrong, and the elements concerned. In: the roots of a Graph, its Nodes in
 question. Out: Nodes that find them.
 
-An element of a result is wrong where it is not finite, though all that it was computed of is, and some root needs it: what
-a WHERE does not choose, or a SLICE does not show, goes into no result. Which elements are needed is found as gradients are, from
-the roots down: a Node is needed where one that reads it is.
+An element of a result is wrong where it is not finite, though all that it was computed of is, and
+some root needs it: what a WHERE does not choose, or a SLICE does not show, goes into no result.
+Which elements are needed is found as gradients are, from the roots down: a Node is needed where one
+that reads it is.
 """
 
 from __future__ import annotations
@@ -11,7 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..graph import dtype as dt
-from ..graph.graph import Node, cast, expand, expand_to, full, node, permute, reach, reduce, reshape, toposort
+from ..graph.graph import (
+    Node,
+    cast,
+    expand,
+    expand_to,
+    full,
+    node,
+    permute,
+    reach,
+    reduce,
+    reshape,
+    toposort,
+)
 from ..graph.op import ELEMENTWISE, HINTS, SCANS, Op
 from ..graph.rewrite import is_sum_of_products
 from ..graph.shapes import Shape
@@ -21,15 +34,19 @@ Needed = dict[Node, Node | None]  # where a Node is needed; None: everywhere
 
 
 def suspects(outputs: Sequence[Node], inputs: Iterable[Node]) -> list[Node]:
-    """What may be the first to go wrong between the inputs of a kernel and its outputs, sources first.
+    """What may be the first to go wrong between the inputs of a kernel and its outputs, sources
+    first.
 
-    The products that a matrix product adds are not looked at, but their sums: they are never rounded.
+    The products that a matrix product adds are not looked at, but their sums: they are never
+    rounded.
     """
     given = set(inputs)
     needed = given.union(reach(outputs, lambda n: () if n in given else n.src))
     inside = [n for n in toposort(outputs) if n in needed]
     known = {*given, *(n.src[0] for n in inside if adds_products(n))}
-    return [n for n in inside if n not in known and n.size and n.dtype.is_float and _may_go_wrong(n)]
+    return [
+        n for n in inside if n not in known and n.size and n.dtype.is_float and _may_go_wrong(n)
+    ]
 
 
 def _may_go_wrong(n: Node) -> bool:
@@ -38,7 +55,8 @@ def _may_go_wrong(n: Node) -> bool:
 
 
 def adds_products(n: Node) -> bool:
-    """Is it a product of matrices: a sum of products, of which both factors, or one in the same line, repeat along an axis."""
+    """Is it a product of matrices: a sum of products, of which both factors, or one in the same
+    line, repeat along an axis."""
     if not is_sum_of_products(n):
         return False
     (product,) = n.src
@@ -53,22 +71,29 @@ def _base(n: Node) -> Node:
 
 
 def which_wrong(nodes: Sequence[Node], needed: Needed, infinities: bool) -> list[Node]:
-    """0-d int64, one for each shape that some Nodes have; the greatest is how many follow the first wrong one, itself included.
+    """0-d int64, one for each shape that some Nodes have; the greatest is how many follow the first
+    wrong one, itself included.
 
-    Few reductions, since each would be a kernel of its own: an element has the number of the first Node that is wrong there.
+    Few reductions, since each would be a kernel of its own: an element has the number of the first
+    Node that is wrong there.
     """
     scores: dict[Shape, Node] = {}
     for left, n in enumerate(reversed(nodes), 1):
         others = scores.get(n.shape, full(0, dt.int64, n.shape))
-        scores[n.shape] = node(Op.WHERE, (wrong(n, needed.get(n), infinities), full(left, dt.int64, n.shape), others))
+        scores[n.shape] = node(
+            Op.WHERE, (wrong(n, needed.get(n), infinities), full(left, dt.int64, n.shape), others)
+        )
     return [reduce("max", score, range(score.ndim)) for score in scores.values()]
 
 
 def place_wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
-    """0-d int64: the size of n less the place of its first wrong element in row-major order, 0 where there is none."""
+    """0-d int64: the size of n less the place of its first wrong element in row-major order, 0
+    where there is none."""
     size = (n.size,)
     left = node(Op.SUB, (full(n.size, dt.int64, size), node(Op.IOTA, (), n.size)))
-    score = node(Op.WHERE, (reshape(wrong(n, needed, infinities), size), left, full(0, dt.int64, size)))
+    score = node(
+        Op.WHERE, (reshape(wrong(n, needed, infinities), size), left, full(0, dt.int64, size))
+    )
     return reduce("max", score, [0])
 
 
@@ -84,7 +109,9 @@ def _fine_operands(n: Node, infinities: bool) -> list[Node]:
     if n.op is Op.REDUCE:
         x = n.src[0]
         parts = x.src if x.op is Op.MUL else (x,)
-        return [negated(bad) for s in parts if (bad := any_bad(s, n.arg[1], infinities)) is not None]
+        return [
+            negated(bad) for s in parts if (bad := any_bad(s, n.arg[1], infinities)) is not None
+        ]
     fine = [bad for s in n.src if s.dtype.is_float and (bad := _bad(s, infinities)) is not None]
     if n.op in SCANS:
         counts = [node(Op.SCAN, (node(Op.CAST, (bad,), dt.int64),), n.arg) for bad in fine]
@@ -100,7 +127,8 @@ def _bad(n: Node, infinities: bool) -> Node | None:
 
 
 def any_bad(n: Node, axes: Sequence[int], infinities: bool) -> Node | None:
-    """Is any element along these axes not as it should be; None where that cannot be. What is repeated is looked at once."""
+    """Is any element along these axes not as it should be; None where that cannot be. What is
+    repeated is looked at once."""
     left = [a for a in range(n.ndim) if a not in axes]
     if n.op is Op.EXPAND:
         new = dict(n.arg)
@@ -154,9 +182,15 @@ def _parts(n: Node, here: Node | None) -> list[Node | None]:
             return [node(Op.SKEW, (here,), n.arg)]
         case Op.PAD:
             cuts = zip(n.arg, n.shape, strict=True)
-            return [node(Op.SLICE, (here,), tuple((lo, d - hi, inner + 1) for (lo, hi, inner), d in cuts))]
+            return [
+                node(
+                    Op.SLICE, (here,), tuple((lo, d - hi, inner + 1) for (lo, hi, inner), d in cuts)
+                )
+            ]
         case Op.REDUCE:
-            return [None if adds_products(n) else expand(here, tuple((a, x.shape[a]) for a in n.arg[1]))]
+            return [
+                None if adds_products(n) else expand(here, tuple((a, x.shape[a]) for a in n.arg[1]))
+            ]
     return [here if n.op in ELEMENTWISE or n.op in HINTS else None for _ in n.src]
 
 

@@ -1,15 +1,17 @@
-"""Reverse-mode differentiation. In: outputs, their cotangents, the Nodes asked for. Out: cotangent Nodes, or None.
+"""Reverse-mode differentiation. In: outputs, their cotangents, the Nodes asked for. Out: cotangent
+Nodes, or None.
 
-The vector-Jacobian rules of elementwise ops stand in their records (ir/ops/), those of the others in
-ir/gradient/rules.py. They are written in the ops of the Graph, so any order of derivative is free.
+The vector-Jacobian rules of elementwise ops stand in their records (ir/ops/), those of the others
+in ir/gradient/rules.py. They are written in the ops of the Graph, so any order of derivative is
+free.
 
 A branch of WHERE that was not taken contributes exactly 0, whatever its local derivatives are:
-1. The cotangent of a branch is kept as (value, mask). Elementwise rules are linear in the cotangent, so
-   they work on the bare value, and the mask is applied after the product: where(c, g * f'(x), 0). No
-   0 * inf is formed, at any order, and nothing is added to graphs without WHERE.
-2. The mask is applied before a view, a reduction or a sum with other cotangents. What comes out may hold
-   such zeros at places known only at run time ("tainted"), and rules of singular ops guard against
-   0 * inf and 0 / 0 there: where(g == 0 and p is NaN, 0, p) for a product p.
+1. The cotangent of a branch is kept as (value, mask). Elementwise rules are linear in the
+   cotangent, so they work on the bare value, and the mask is applied after the product: where(c, g
+   * f'(x), 0). No 0 * inf is formed, at any order, and nothing is added to graphs without WHERE.
+2. The mask is applied before a view, a reduction or a sum with other cotangents. What comes out may
+   hold such zeros at places known only at run time ("tainted"), and rules of singular ops guard
+   against 0 * inf and 0 / 0 there: where(g == 0 and p is NaN, 0, p) for a product p.
 """
 
 from __future__ import annotations
@@ -27,11 +29,14 @@ from ..ops.table import RECORDS
 from .rules import OF_FIRST, shifted
 from .slices import is_part, joined
 
-ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
+ZERO_FILLING = frozenset(
+    {Op.SLICE, Op.SKEW, Op.GATHER}
+)  # their adjoints write zeros between the cotangents
 
 
 class Cotangent(NamedTuple):
-    """`value` where `mask` holds (None: everywhere), else 0. `tainted`: value may hold zeros left by a mask."""
+    """`value` where `mask` holds (None: everywhere), else 0. `tainted`: value may hold zeros left
+    by a mask."""
 
     value: Node
     mask: Node | None = None
@@ -39,7 +44,11 @@ class Cotangent(NamedTuple):
 
     @property
     def node(self) -> Node:
-        return self.value if self.mask is None else where(self.mask, self.value, zeros_like(self.value))
+        return (
+            self.value
+            if self.mask is None
+            else where(self.mask, self.value, zeros_like(self.value))
+        )
 
     @property
     def has_masked_zeros(self) -> bool:
@@ -47,7 +56,8 @@ class Cotangent(NamedTuple):
 
 
 def grad(loss: Node, wrt: Sequence[Node]) -> list[Node | None]:
-    """d sum(loss) / d w for each w, of w's shape; None where w is not a float or loss does not depend on it."""
+    """d sum(loss) / d w for each w, of w's shape; None where w is not a float or loss does not
+    depend on it."""
     return vjp([loss], [full(1, loss.dtype, loss.shape)], wrt)
 
 
@@ -57,9 +67,11 @@ def vjp(
     wrt: Sequence[Node],
     hooks: Mapping[Node, Callable[[Node], Node]] | None = None,
 ) -> list[Node | None]:
-    """sum over outputs of cotangent * d output / d w, for each w; None where no differentiable path leads to w.
+    """sum over outputs of cotangent * d output / d w, for each w; None where no differentiable path
+    leads to w.
 
-    hooks: by Node, what replaces its cotangent once that is complete, for the Node itself and for everything before it.
+    hooks: by Node, what replaces its cotangent once that is complete, for the Node itself and for
+    everything before it.
     """
     cotangent_of: dict[Node, Cotangent] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
@@ -96,8 +108,13 @@ def vjp(
 
 
 def _at_home(g: Node | None, device: str | None) -> Node | None:
-    """A cotangent that no value went into is where its Node is: read on its own, it would be wherever new data go."""
-    return node(Op.COPY, (g,), device) if g is not None and g.device is None and device is not None else g
+    """A cotangent that no value went into is where its Node is: read on its own, it would be
+    wherever new data go."""
+    return (
+        node(Op.COPY, (g,), device)
+        if g is not None and g.device is None and device is not None
+        else g
+    )
 
 
 def _hooked(g: Cotangent, hook: Callable[[Node], Node]) -> Cotangent:
@@ -107,7 +124,8 @@ def _hooked(g: Cotangent, hook: Callable[[Node], Node]) -> Cotangent:
 
 
 def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
-    """The float Nodes between `wrt` and the outputs through which a derivative passes, sources first."""
+    """The float Nodes between `wrt` and the outputs through which a derivative passes, sources
+    first."""
     active: dict[Node, None] = {}
     seen: set[Node] = set()
     stack: list[Node | None] = [n for n in reversed(outputs) if n.dtype.kind == "f"]
@@ -162,7 +180,8 @@ def _pull(n: Node, i: int, g: Cotangent) -> Cotangent:
 
 
 def contribution(n: Node, i: int, g: Node) -> Node:
-    """What source i of n receives of a cotangent g of n: with that of its other uses, its own cotangent."""
+    """What source i of n receives of a cotangent g of n: with that of its other uses, its own
+    cotangent."""
     return _pull(n, i, Cotangent(g)).node
 
 
@@ -175,7 +194,8 @@ def _moved(g: Cotangent, device: str | None) -> Cotangent:
 
 
 def _home(n: Node) -> str | None:
-    """Where the gradient of a Node belongs: on the CPU, for a 0-d value in its memory, which goes along with any device."""
+    """Where the gradient of a Node belongs: on the CPU, for a 0-d value in its memory, which goes
+    along with any device."""
     return "cpu" if n.op is Op.INPUT and not n.shape and n.device is None else n.device
 
 
@@ -193,7 +213,8 @@ def _guarded(g: Node, product: Node) -> Node:
 
 
 def _running_product(n: Node, g: Node) -> Node:
-    """The rule of SCANMUL: that of the same product by doubling: no division, so zeros are right."""
+    """The rule of SCANMUL: that of the same product by doubling: no division, so zeros are
+    right."""
     x, axis = n.src[0], n.arg
     order = (*(a for a in range(x.ndim) if a != axis), axis)
     out, step = permute(x, order), 1
@@ -206,5 +227,7 @@ def _running_product(n: Node, g: Node) -> Node:
 
 RULES = OF_FIRST | {Op.SCANMUL: _running_product}
 DIFFERENTIABLE = dict.fromkeys(RULES, (0,)) | {  # by which sources
-    op: tuple(i for i, by in enumerate(r.derivatives) if by) for op, r in RECORDS.items() if r.derivatives
+    op: tuple(i for i, by in enumerate(r.derivatives) if by)
+    for op, r in RECORDS.items()
+    if r.derivatives
 }

@@ -1,4 +1,5 @@
-"""Derivatives of the ops that are not elementwise, by their first source; those of the others stand in their records.
+"""Derivatives of the ops that are not elementwise, by their first source; those of the others stand
+in their records.
 
 In: a Node and its cotangent. Out: the cotangent of its first source.
 """
@@ -37,7 +38,8 @@ def _reduce_rule(n: Node, g: Node) -> Node:
 
 
 def _product_of_others(x: Node, axes: tuple[int, ...]) -> Node:
-    """At each element the product of all other elements along `axes`: no division, so zeros are right."""
+    """At each element the product of all other elements along `axes`: no division, so zeros are
+    right."""
     order = tuple(a for a in range(x.ndim) if a not in axes) + axes
     moved = permute(x, order)
     kept = moved.shape[: x.ndim - len(axes)]

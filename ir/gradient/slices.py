@@ -1,13 +1,15 @@
-"""Cotangents of slices of one value, joined. In: padded Nodes whose sum is wanted. Out: Nodes of the same sum, fewer.
+"""Cotangents of slices of one value, joined. In: padded Nodes whose sum is wanted. Out: Nodes of
+the same sum, fewer.
 
-    before   pad(a) + pad(b) + pad(c)                                what x[0], x[2] and x[5] give back to x
-    after    where(i < 2, pad(a), where(i < 5, pad(b), pad(c)))
+    before   pad(a) + pad(b) + pad(c)                                what x[0], x[2] and x[5] give
+    back to x after    where(i < 2, pad(a), where(i < 5, pad(b), pad(c)))
 
-In a sum of T parts every element has T terms, and in a join it is found by comparing its position. Parts that overlap
-are joined in layers, so that all windows x[i : i + 2] are the sum of two joins. Parts that interleave, as x[::2] and
-x[1::2] do, lie beside each other in rows of two; along the last axis they stay a sum, as a join would take the vectors
-of both apart. So does what no cut across an axis separates.
-A -0.0 stays -0.0, where a sum adds it to the 0.0 of other parts, which gives 0.0.
+In a sum of T parts every element has T terms, and in a join it is found by comparing its position.
+Parts that overlap are joined in layers, so that all windows x[i : i + 2] are the sum of two joins.
+Parts that interleave, as x[::2] and x[1::2] do, lie beside each other in rows of two; along the
+last axis they stay a sum, as a join would take the vectors of both apart. So does what no cut
+across an axis separates. A -0.0 stays -0.0, where a sum adds it to the 0.0 of other parts, which
+gives 0.0.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ NONE: Margin = (0, 0, 0)
 
 
 class Part(NamedTuple):
-    """Zeros around, and between, the elements of a value, or around several parts in order along an axis."""
+    """Zeros around, and between, the elements of a value, or around several parts in order along an
+    axis."""
 
     margins: tuple[Margin, ...]
     value: Node | tuple[Part, ...]
@@ -41,13 +44,19 @@ def joined(pads: Sequence[Node]) -> list[Node]:
     if len(pads) < 2:
         return list(pads)
     shape = pads[0].shape
-    return [_written(p, (NONE,) * len(shape), shape) for p in _joined([Part(p.arg, p.src[0]) for p in pads], shape)]
+    return [
+        _written(p, (NONE,) * len(shape), shape)
+        for p in _joined([Part(p.arg, p.src[0]) for p in pads], shape)
+    ]
 
 
 def _written(p: Part, around: tuple[Margin, ...], shape: tuple[int, ...]) -> Node:
     """A part of a value of this shape, but for what is around."""
     if isinstance(p.value, Node):
-        margins = tuple((lo - a, hi - b, interior) for (lo, hi, interior), (a, b, _) in zip(p.margins, around, strict=True))
+        margins = tuple(
+            (lo - a, hi - b, interior)
+            for (lo, hi, interior), (a, b, _) in zip(p.margins, around, strict=True)
+        )
         return p.value if all(m == NONE for m in margins) else node(Op.PAD, (p.value,), margins)
     before, behind, _ = around[p.axis]
     placed = []
@@ -58,7 +67,8 @@ def _written(p: Part, around: tuple[Margin, ...], shape: tuple[int, ...]) -> Nod
 
 
 def _joined(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
-    """Those that interleave, then those that differ along one axis only, then whatever lies apart on an axis."""
+    """Those that interleave, then those that differ along one axis only, then whatever lies apart
+    on an axis."""
     axes = range(len(shape))
     for axis in axes[:-1]:
         parts = _interleaved(axis, parts, shape)
@@ -93,7 +103,10 @@ def _interleaved(axis: int, parts: list[Part], shape: tuple[int, ...]) -> list[P
 
 def _from_rows(axis: int, step: int, parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
     count = -(-shape[axis] // step)
-    in_rows, long = (*shape[:axis], count, step, *shape[axis + 1 :]), (*shape[:axis], count * step, *shape[axis + 1 :])
+    in_rows, long = (
+        (*shape[:axis], count, step, *shape[axis + 1 :]),
+        (*shape[:axis], count * step, *shape[axis + 1 :]),
+    )
     out = []
     for whole in _joined([_in_rows(axis, step, count, p) for p in parts], in_rows):
         value = reshape(_written(whole, (NONE,) * len(in_rows), in_rows), long)
@@ -108,7 +121,9 @@ def _in_rows(axis: int, step: int, count: int, p: Part) -> Part:
     assert isinstance(p.value, Node)
     extents = p.value.shape
     row, phase = divmod(p.margins[axis][0], step)
-    margins = _replaced(p.margins, axis, (row, count - row - extents[axis], 0), (phase, step - 1 - phase, 0))
+    margins = _replaced(
+        p.margins, axis, (row, count - row - extents[axis], 0), (phase, step - 1 - phase, 0)
+    )
     return Part(margins, reshape(p.value, (*extents[: axis + 1], 1, *extents[axis + 1 :])))
 
 
@@ -116,7 +131,8 @@ def _in_rows(axis: int, step: int, count: int, p: Part) -> Part:
 
 
 def _joined_along(axis: int, parts: list[Part], extent: int) -> list[Part]:
-    """As few parts as there are layers: each takes the next part that begins where its last one has ended."""
+    """As few parts as there are layers: each takes the next part that begins where its last one has
+    ended."""
     layers: list[list[Part]] = []
     ends: list[tuple[int, int]] = []  # (where it ends, number of a layer)
     for p in sorted(parts, key=lambda p: p.margins[axis][0]):
@@ -128,7 +144,10 @@ def _joined_along(axis: int, parts: list[Part], extent: int) -> list[Part]:
             layers.append([])
         layers[number].append(p)
         heappush(ends, (extent - behind, number))
-    return [layer[0] if len(layer) == 1 else Part(_around(layer), tuple(layer), axis) for layer in layers]
+    return [
+        layer[0] if len(layer) == 1 else Part(_around(layer), tuple(layer), axis)
+        for layer in layers
+    ]
 
 
 def _around(parts: list[Part]) -> tuple[Margin, ...]:
@@ -136,5 +155,9 @@ def _around(parts: list[Part]) -> tuple[Margin, ...]:
     out = []
     for margins in zip(*(p.margins for p in parts), strict=True):
         alike = margins.count(margins[0]) == len(margins)
-        out.append(margins[0] if alike else (min(lo for lo, _, _ in margins), min(hi for _, hi, _ in margins), 0))
+        out.append(
+            margins[0]
+            if alike
+            else (min(lo for lo, _, _ in margins), min(hi for _, hi, _ in margins), 0)
+        )
     return tuple(out)

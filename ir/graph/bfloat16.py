@@ -1,6 +1,8 @@
-"""bfloat16 in NumPy arrays, without NumPy's help. In: numbers. Out: their bits as uint16, or the float32 values of such bits.
+"""bfloat16 in NumPy arrays, without NumPy's help. In: numbers. Out: their bits as uint16, or the
+float32 values of such bits.
 
-This is for values that come from a user or go to one, and for the oracle; compiled code converts in codegen/math/half.py.
+This is for values that come from a user or go to one, and for the oracle; compiled code converts in
+codegen/math/half.py.
 """
 
 from __future__ import annotations
@@ -14,16 +16,24 @@ DIGITS, LEAST_EXPONENT = 8, -133
 
 
 def rounded(x: Array) -> Array:
-    """float32 whose values are those of bfloat16 nearest to x, halves to even; x of any dtype, rounded in one step."""
+    """float32 whose values are those of bfloat16 nearest to x, halves to even; x of any dtype,
+    rounded in one step."""
     with np.errstate(all="ignore"):
-        x = _with_sticky_bit(x) if x.dtype.kind in "iu" and x.dtype.itemsize == 8 else x.astype(np.float64)
+        x = (
+            _with_sticky_bit(x)
+            if x.dtype.kind in "iu" and x.dtype.itemsize == 8
+            else x.astype(np.float64)
+        )
         spacing = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - DIGITS, LEAST_EXPONENT))
         return np.asarray(np.rint(x / spacing) * spacing).astype(np.float32)
 
 
 def _with_sticky_bit(x: Array) -> Array:
     """64-bit integers as float64 that round to fewer digits as the integers do."""
-    exact = [(int(v) >> 12 << 1 | bool(int(v) & 4095)) * 2048.0 if abs(int(v)) >> 53 else float(v) for v in x.ravel()]
+    exact = [
+        (int(v) >> 12 << 1 | bool(int(v) & 4095)) * 2048.0 if abs(int(v)) >> 53 else float(v)
+        for v in x.ravel()
+    ]
     return np.array(exact, np.float64).reshape(x.shape)
 
 

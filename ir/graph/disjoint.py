@@ -1,4 +1,5 @@
-"""Disjoint sets of numbers. In: a count, pairs that belong together. Out: the sets, each named by its least member."""
+"""Disjoint sets of numbers. In: a count, pairs that belong together. Out: the sets, each named by
+its least member."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from ... import errors
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type, one object each. `kind` is one of b (bool), i (signed), u (unsigned), f (float)."""
+    """An element type, one object each. `kind` is one of b (bool), i (signed), u (unsigned), f
+    (float)."""
 
     name: str
     kind: str
@@ -29,7 +30,8 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy dtype; that of bfloat16 is in the package ml_dtypes. Raises MissingPackageError without it."""
+        """The NumPy dtype; that of bfloat16 is in the package ml_dtypes. Raises MissingPackageError
+        without it."""
         return _numpy(self.name)
 
     @property
@@ -46,7 +48,8 @@ class DType:
 
     @property
     def carrier(self) -> np.dtype[Any]:
-        """A NumPy dtype of this width that every installation has: uint16 for bfloat16, else `numpy`."""
+        """A NumPy dtype of this width that every installation has: uint16 for bfloat16, else
+        `numpy`."""
         return np.dtype(np.uint16) if self is bfloat16 else self.numpy
 
     @property
@@ -63,7 +66,9 @@ class DType:
         return self.kind in "iu"
 
     def __eq__(self, other: object) -> bool:
-        return self is other  # never NotImplemented: NumPy's reflected comparison raises for what it cannot interpret
+        return (
+            self is other
+        )  # never NotImplemented: NumPy's reflected comparison raises for what it cannot interpret
 
     __hash__ = object.__hash__
 
@@ -102,10 +107,34 @@ bfloat16 = DType("bfloat16", "f", 16, 8)
 float32 = DType("float32", "f", 32, 24)
 float64 = DType("float64", "f", 64, 53)
 
-ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64)
+ALL = (
+    bool_,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+)
 BY_NAME = {d.name: d for d in ALL}
-_LEAST_EXPONENT = {float16: -24, bfloat16: -133, float32: -149, float64: -1074}  # of the smallest subnormal number
-_MOST_EXPONENT = {float16: 16, bfloat16: 128, float32: 128, float64: 1024}  # everything is below 2 to this power
+_LEAST_EXPONENT = {
+    float16: -24,
+    bfloat16: -133,
+    float32: -149,
+    float64: -1074,
+}  # of the smallest subnormal number
+_MOST_EXPONENT = {
+    float16: 16,
+    bfloat16: 128,
+    float32: 128,
+    float64: 1024,
+}  # everything is below 2 to this power
 
 
 def by_name(name: str) -> DType:
@@ -128,7 +157,8 @@ _EXACT = 1 << 53
 
 
 def rounded(value: float, dtype: DType) -> float:
-    """The nearest value of a float dtype, halves to even, in one step also from an integer of any size."""
+    """The nearest value of a float dtype, halves to even, in one step also from an integer of any
+    size."""
     if dtype is float32 and -_EXACT < value < _EXACT:  # a float64 holds such an integer
         return _single.unpack(_single.pack(value))[0]  # type: ignore[no-any-return]
     if isinstance(value, int):
@@ -143,7 +173,8 @@ def rounded(value: float, dtype: DType) -> float:
 
 
 def _with_sticky_bit(value: int) -> float:
-    """An integer as a float64 that rounds to fewer digits as the integer does: what is cut off leaves a last bit set."""
+    """An integer as a float64 that rounds to fewer digits as the integer does: what is cut off
+    leaves a last bit set."""
     size = abs(value)
     cut = max(0, size.bit_length() - 53)
     kept = size >> cut | bool(size & ((1 << cut) - 1))

@@ -1,11 +1,13 @@
-"""The Graph: hash-consed Nodes of a closed op set. In: op, sources, argument. Out: a Node with shape and dtype.
+"""The Graph: hash-consed Nodes of a closed op set. In: op, sources, argument. Out: a Node with
+shape and dtype.
 
 Equality is identity: building the same expression twice returns the same Node, so common
 subexpressions are shared for free. Shapes are static ints. Loop bodies use the same Node class
 with ops of their own (see ir/graph/op.py and ir/loops/loop.py).
 
-A Node is on the device of its sources. Constants, counters and 0-d values in the CPU's memory are on none: they go along with
-what they meet, and so does what is computed of such alone, or of 0-d values that the CPU computes.
+A Node is on the device of its sources. Constants, counters and 0-d values in the CPU's memory are
+on none: they go along with what they meet, and so does what is computed of such alone, or of 0-d
+values that the CPU computes.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ T = TypeVar("T")
 
 
 class Node:
-    """One value. Never constructed directly: `node`, `const`, `leaf` and the builders below intern it."""
+    """One value. Never constructed directly: `node`, `const`, `leaf` and the builders below intern
+    it."""
 
     __slots__ = ("__weakref__", "_device", "arg", "computed", "dtype", "op", "shape", "site", "src")
     __match_args__ = ("op", "src", "arg")
@@ -44,7 +47,8 @@ class Node:
 
     @property
     def device(self) -> str | None:
-        """Where the value is, or is computed: "cpu", "cuda:0"; None for one that goes along with others."""
+        """Where the value is, or is computed: "cpu", "cuda:0"; None for one that goes along with
+        others."""
         try:
             return self._device
         except AttributeError:
@@ -66,9 +70,15 @@ class Node:
         return f"<{self.op.value} {self.dtype.name}{list(self.shape)}>"
 
 
-used: set[str] = set()  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
-interned: dict[Any, weakref.ref[Node]] = {}  # every Node alive, in the order in which they were made
-_drop = interned.pop  # C: what Python calls as a Node dies must not meet Ctrl-C, which would be lost there
+used: set[str] = (
+    set()
+)  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
+interned: dict[
+    Any, weakref.ref[Node]
+] = {}  # every Node alive, in the order in which they were made
+_drop = (
+    interned.pop
+)  # C: what Python calls as a Node dies must not meet Ctrl-C, which would be lost there
 
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
@@ -92,7 +102,8 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
 
 
 def _take_newer_site(n: Node) -> Node:
-    """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count."""
+    """A Node is of the line that asked for it last, which is the one that is looked at; passes and
+    gradients do not count."""
     if not stated.keeps_sites:
         site = user_site(3)  # nearer frames are those of this file
         if site is not None and site[0] and not is_gradient(site):
@@ -100,10 +111,26 @@ def _take_newer_site(n: Node) -> Node:
     return n
 
 
-def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape, indexed: bool = False) -> Node:
-    """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
+def _intern(
+    key: Any,
+    op: Op,
+    src: tuple[Node, ...],
+    arg: Any,
+    dtype: DType,
+    shape: Shape,
+    indexed: bool = False,
+) -> Node:
+    """A new Node, unless another thread has just made it. The key holds the sources, as the Node
+    does."""
     n = _new(Node)
-    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, stated.site or user_site(3)
+    n.op, n.src, n.arg, n.dtype, n.shape, n.site = (
+        op,
+        src,
+        arg,
+        dtype,
+        shape,
+        stated.site or user_site(3),
+    )
     n.computed = 0
     if used:
         n._device = _device_of(n)
@@ -125,7 +152,15 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, sha
 _new, _ref = object.__new__, weakref.ref
 
 
-def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape, indexed: bool = False) -> Node:
+def _known(
+    key: Any,
+    op: Op,
+    src: tuple[Node, ...],
+    arg: Any,
+    dtype: DType,
+    shape: Shape,
+    indexed: bool = False,
+) -> Node:
     """The Node of a key that says more than op, argument and sources."""
     entry = interned.get(key)
     known = None if entry is None else entry()
@@ -133,7 +168,8 @@ def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shap
 
 
 class _Indexed(weakref.ref[Node]):
-    """The entry of a Node whose key holds an Index, which hashes in Python: as the Node dies, it only joins a list."""
+    """The entry of a Node whose key holds an Index, which hashes in Python: as the Node dies, it
+    only joins a list."""
 
     __slots__ = ("key",)
     key: Any
@@ -143,7 +179,8 @@ _dead: list[Any] = []  # entries
 
 
 def forget_dead() -> None:
-    """Removes the entries of indexed Nodes that have died. One that an interruption leaves behind is replaced when it is met."""
+    """Removes the entries of indexed Nodes that have died. One that an interruption leaves behind
+    is replaced when it is met."""
     with suppress(IndexError):  # another thread may take the last one
         while _dead:
             entry = _dead.pop()
@@ -184,11 +221,18 @@ def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
 
 # ---------------------------------------------------------------- devices
 
-FITTING = (Op.EXPAND, Op.RESHAPE, Op.PERMUTE, Op.PAD, Op.CAST)  # what functions do to operands before they meet
+FITTING = (
+    Op.EXPAND,
+    Op.RESHAPE,
+    Op.PERMUTE,
+    Op.PAD,
+    Op.CAST,
+)  # what functions do to operands before they meet
 
 
 def _device_of(n: Node) -> str | None:
-    """The device of a Node, whose sources know theirs. Raises DeviceError where they are on several."""
+    """The device of a Node, whose sources know theirs. Raises DeviceError where they are on
+    several."""
     if n.op is Op.INPUT:
         return getattr(n.arg, "device", None)
     if n.op is Op.COPY:
@@ -217,7 +261,8 @@ def _given(n: Node) -> str:
 
 
 def _device_found(n: Node) -> str | None:
-    """The same for a Node that was made before anybody looked: of it and of all such below; a loop, not recursion."""
+    """The same for a Node that was made before anybody looked: of it and of all such below; a loop,
+    not recursion."""
     stack = [n]
     while stack:
         below = [s for s in sources(stack[-1]) if not hasattr(s, "_device")]
@@ -253,17 +298,29 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
             return x.dtype, x.shape
         case Op.ARGSORT:
-            require(0 <= arg[0] < x.ndim and len(arg) == 2, op, f"axis and direction {arg} of {x.shape}")
+            require(
+                0 <= arg[0] < x.ndim and len(arg) == 2, op, f"axis and direction {arg} of {x.shape}"
+            )
             return dt.int64, x.shape
         case Op.GATHER:
             _check_indices(op, src[1:], arg)
-            return x.dtype, addressable("gather", src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg))
+            return x.dtype, addressable(
+                "gather", src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg)
+            )
         case Op.SCATTER:
             axes, shape = arg[:2]
             _check_indices(op, src[1:], axes)
-            require(not arg[2:] or (arg[2:] == ("max",) and x.dtype.is_int), op, f"{arg[2:]} of {x.dtype.name}")
+            require(
+                not arg[2:] or (arg[2:] == ("max",) and x.dtype.is_int),
+                op,
+                f"{arg[2:]} of {x.dtype.name}",
+            )
             rest = tuple(d for i, d in enumerate(shape) if i not in axes)
-            require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
+            require(
+                x.shape == src[1].shape + rest,
+                op,
+                f"values {x.shape}, indices {src[1].shape}, result {shape}",
+            )
             return x.dtype, shape
         case Op.DETACH | Op.KEEP | Op.COPY:
             return x.dtype, x.shape
@@ -289,16 +346,28 @@ def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, 
 def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
     """The dtype of the ops whose operands have several."""
     if op is Op.WHERE:
-        require(src[0].dtype is dt.bool_ and src[1].dtype is src[2].dtype, op, f"dtypes {[s.dtype.name for s in src]}")
+        require(
+            src[0].dtype is dt.bool_ and src[1].dtype is src[2].dtype,
+            op,
+            f"dtypes {[s.dtype.name for s in src]}",
+        )
         return src[1].dtype
-    require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
+    require(
+        op is Op.CAST or arg.itemsize == src[0].dtype.itemsize,
+        op,
+        f"{src[0].dtype.name} to {arg.name}",
+    )
     target: DType = arg
     return target
 
 
 def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None:
     require(len(idx) == len(axes) > 0, op, f"{len(idx)} indices for axes {axes}")
-    require(all(i.dtype is dt.int64 and i.shape == idx[0].shape for i in idx), op, "indices must be int64 of one shape")
+    require(
+        all(i.dtype is dt.int64 and i.shape == idx[0].shape for i in idx),
+        op,
+        "indices must be int64 of one shape",
+    )
 
 
 # ---------------------------------------------------------------- builders that skip the trivial
@@ -348,7 +417,8 @@ def indices_of(n: Node) -> list[tuple[Node, int, int]]:
 
 
 def toposort(roots: Iterable[Node], known: Collection[Node] = ()) -> list[Node]:
-    """Every Node reachable from the roots, sources first; a loop, not recursion. What is known is left out, and not passed."""
+    """Every Node reachable from the roots, sources first; a loop, not recursion. What is known is
+    left out, and not passed."""
     done: dict[Node, None] = dict.fromkeys(known)
     stack: list[Node | None] = []
     stack += reversed(list(roots))
@@ -368,7 +438,8 @@ def toposort(roots: Iterable[Node], known: Collection[Node] = ()) -> list[Node]:
 
 
 def reach(roots: Iterable[T], below: Callable[[T], Iterable[T]]) -> Iterator[T]:
-    """The roots and everything reachable from them, each once, before what is below it; `below` may leave out what to stop at."""
+    """The roots and everything reachable from them, each once, before what is below it; `below` may
+    leave out what to stop at."""
     seen = set[T]()
     stack = list(roots)
     while stack:
@@ -383,7 +454,8 @@ DEVIATION = "deviation"
 
 
 def deviation_squared(x: Node) -> Node:
-    """x * x, of a distance from a mean. No other expression is this Node, and no user reads it: so its sum may use FMA."""
+    """x * x, of a distance from a mean. No other expression is this Node, and no user reads it: so
+    its sum may use FMA."""
     return node(Op.MUL, (x, x), DEVIATION)
 
 
@@ -434,7 +506,9 @@ def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
     lines = [title]
     for i, n in enumerate(toposort(roots)):
         names[n] = f"%{i}"
-        operands = ", ".join([names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else []))
+        operands = ", ".join(
+            [names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else [])
+        )
         line = f"  %{i} = {n.op.value}({operands})  {type_of(n)}"
         if n.site is not None:
             line = f"{line}  # {site_text(n.site[:2])}"
@@ -450,4 +524,8 @@ def verify(roots: Iterable[Node]) -> None:
         if n.op in (Op.INPUT, Op.CONST):
             continue
         dtype, shape = infer(n.op, n.src, n.arg)
-        require(dtype is n.dtype and shape == n.shape, n.op, f"stored {n.dtype} {n.shape}, inferred {dtype} {shape}")
+        require(
+            dtype is n.dtype and shape == n.shape,
+            n.op,
+            f"stored {n.dtype} {n.shape}, inferred {dtype} {shape}",
+        )

@@ -1,4 +1,5 @@
-"""Affine integer expressions over loop variables: what views turn into. In: Vars. Out: canonical, hashable Indexes.
+"""Affine integer expressions over loop variables: what views turn into. In: Vars. Out: canonical,
+hashable Indexes.
 
 An Index is const + sum of coef * term; a term is a Var, a Div or Mod of another Index, or a Value
 (a loop-level Node, for gathers). Two Indexes are equal if they print equal: `+ * // %` simplify at
@@ -26,7 +27,11 @@ class Var:
 
     def __init__(self, name: str, extent: int) -> None:
         self.name, self.extent, self.serial = name, extent, next(_serials)
-        self.order = (0, self.serial, "")  # of terms in an Index: variables as they were made, then the others by text
+        self.order = (
+            0,
+            self.serial,
+            "",
+        )  # of terms in an Index: variables as they were made, then the others by text
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -116,7 +121,9 @@ class Gathered:
         return 1, 0, str(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Gathered) and other.node is self.node and other.extent == self.extent
+        return (
+            isinstance(other, Gathered) and other.node is self.node and other.extent == self.extent
+        )
 
     def __hash__(self) -> int:
         return hash((id(self.node), self.extent))
@@ -156,9 +163,15 @@ class Index:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if not isinstance(other, Index) or self.const != other.const or len(self.terms) != len(other.terms):
+        if (
+            not isinstance(other, Index)
+            or self.const != other.const
+            or len(self.terms) != len(other.terms)
+        ):
             return False
-        return self.terms == other.terms or frozenset(self.terms) == frozenset(other.terms)  # terms that print alike
+        return self.terms == other.terms or frozenset(self.terms) == frozenset(
+            other.terms
+        )  # terms that print alike
 
     def __add__(self, other: Index | int) -> Index:
         if isinstance(other, int):
@@ -178,7 +191,9 @@ class Index:
     def __mul__(self, by: int) -> Index:
         if by == 1:
             return self
-        return _canonical(tuple([(t, c * by) for t, c in self.terms]) if by else (), self.const * by)
+        return _canonical(
+            tuple([(t, c * by) for t, c in self.terms]) if by else (), self.const * by
+        )
 
     def __floordiv__(self, by: int) -> Index:
         return self.divmod(by)[0]
@@ -190,7 +205,9 @@ class Index:
         """(self // by, self % by), split exactly wherever the bounds allow it."""
         if by == 1:
             return self, Index()
-        whole = _canonical(tuple([(t, c // by) for t, c in self.terms if c % by == 0]), self.const // by)
+        whole = _canonical(
+            tuple([(t, c // by) for t, c in self.terms if c % by == 0]), self.const // by
+        )
         rest = _canonical(tuple([tc for tc in self.terms if tc[1] % by]), self.const % by)
         lo, hi = rest.bounds
         if lo // by == hi // by:
@@ -199,8 +216,12 @@ class Index:
         for _, largest in sorted(rest.terms, key=lambda tc: -abs(tc[1])):
             g = gcd(g, largest)
             low = _canonical(tuple([tc for tc in rest.terms if tc[1] % g]), rest.const % g)
-            if g > 1 and low.bounds[0] >= 0 and low.bounds[1] < g:  # (g*e + low) // (g*m) with 0 <= low < g
-                high = _canonical(tuple([(t, c // g) for t, c in rest.terms if c % g == 0]), rest.const // g)
+            if (
+                g > 1 and low.bounds[0] >= 0 and low.bounds[1] < g
+            ):  # (g*e + low) // (g*m) with 0 <= low < g
+                high = _canonical(
+                    tuple([(t, c // g) for t, c in rest.terms if c % g == 0]), rest.const // g
+                )
                 q, r = high.divmod(by // g)
                 return whole + q, r * g + low
         match rest.terms:
@@ -232,8 +253,11 @@ class Index:
                 return v
         return None
 
-    def substitute(self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n) -> Index:
-        """Replaces variables (also inside Div, Mod and, through `value`, gathered Nodes); simplifies again."""
+    def substitute(
+        self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n
+    ) -> Index:
+        """Replaces variables (also inside Div, Mod and, through `value`, gathered Nodes);
+        simplifies again."""
         if self.is_affine:
             return self._substitute_affine(by)
         out = Index(const=self.const)
@@ -388,14 +412,20 @@ class Range:
             return self
         const = self.index.const
         index = Index({t: c // by for t, c in self.index.terms}, const // by)
-        return Range(index, -((const - self.lo) // by) + const // by, -((const - self.hi) // by) + const // by)
+        return Range(
+            index,
+            -((const - self.lo) // by) + const // by,
+            -((const - self.hi) // by) + const // by,
+        )
 
     def both(self, other: Range) -> Range:
         """This condition and another one on the same terms."""
         shift = other.index.const - self.index.const
         return Range(self.index, max(self.lo, other.lo - shift), min(self.hi, other.hi - shift))
 
-    def substitute(self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n) -> Range:
+    def substitute(
+        self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n
+    ) -> Range:
         return Range(self.index.substitute(by, value), self.lo, self.hi)
 
     def __repr__(self) -> str:
@@ -415,12 +445,19 @@ def mask_of(ranges: Iterable[Range]) -> Mask:
 
 
 def stretch(index: Index, v: Var) -> int:
-    """How many neighbouring values of v share a value of the index: 2 for 3*a + (4*b + v) // 2; 1 for other forms."""
+    """How many neighbouring values of v share a value of the index: 2 for 3*a + (4*b + v) // 2; 1
+    for other forms."""
     terms = [t for t, c in index.terms if v in Index({t: 1}).vars()]
     match terms:
         case [Div(inner, by) as term] if index.coef(term) == 1 and inner.coef(v) == 1:
             rest = inner - Index({v: 1})
-            return by if v not in rest.vars() and rest.const % by == 0 and all(c % by == 0 for _, c in rest.terms) else 1
+            return (
+                by
+                if v not in rest.vars()
+                and rest.const % by == 0
+                and all(c % by == 0 for _, c in rest.terms)
+                else 1
+            )
     return 1
 
 

@@ -1,7 +1,8 @@
-"""Indices that count from the end. In: index Nodes as the user wrote them. Out: int64 Nodes in 0 .. extent-1, and the way back.
+"""Indices that count from the end. In: index Nodes as the user wrote them. Out: int64 Nodes in 0 ..
+extent-1, and the way back.
 
-What is out of range stays so: of int64 because only negative ones move, of uint64 because what exceeds int64 becomes negative
-by the cast and is not moved.
+What is out of range stays so: of int64 because only negative ones move, of uint64 because what
+exceeds int64 becomes negative by the cast and is not moved.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def wrapped(indices: Node, extent: int) -> Node:
 
 
 def as_written(index: int, shift: int) -> int:
-    """The index that the user wrote, where the one that was checked is out of range; `shift` from shift_of."""
+    """The index that the user wrote, where the one that was checked is out of range; `shift` from
+    shift_of."""
     return index + shift if index < 0 else index
 
 
@@ -34,5 +36,10 @@ def shift_of(indices: Node, extent: int) -> int:
     if indices.op is not Op.WHERE:
         return 0
     condition, below, plain = indices.src
-    moved = condition.op is Op.LT and condition.src[0] is plain and below.op is Op.ADD and below.src[0] is plain
+    moved = (
+        condition.op is Op.LT
+        and condition.src[0] is plain
+        and below.op is Op.ADD
+        and below.src[0] is plain
+    )
     return -extent if moved else 0

@@ -1,4 +1,5 @@
-"""The closed op set of Nodes, and its groups. Loop bodies use the same Node class with the ops of the last group."""
+"""The closed op set of Nodes, and its groups. Loop bodies use the same Node class with the ops of
+the last group."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ MIXED = "mixed"  # operands of several dtypes
 class Op(Enum):
     """The closed op set. Comments give `arg`; an op without a comment has none.
 
-    An elementwise op names the kinds of dtype that its operands may have, all of them the same dtype,
-    and the kind of its value if that differs.
+    An elementwise op names the kinds of dtype that its operands may have, all of them the same
+    dtype, and the kind of its value if that differs.
     """
 
     _value_: str
@@ -46,7 +47,10 @@ class Op(Enum):
     ERF = "erf", "f"
     ERFINV = "erfinv", "f"
     LGAMMA = "lgamma", "f"  # log|Gamma|
-    POLYGAMMA = "polygamma", "f"  # n: the nth derivative of digamma, 0 being digamma, the derivative of LGAMMA
+    POLYGAMMA = (
+        "polygamma",
+        "f",
+    )  # n: the nth derivative of digamma, 0 being digamma, the derivative of LGAMMA
     FLOOR = "floor", "f"
     CAST = "cast", MIXED  # target DType; float to int truncates and saturates, NaN gives 0
     BITCAST = "bitcast", MIXED  # target DType of the same width
@@ -71,21 +75,30 @@ class Op(Enum):
     REDUCE = "reduce"  # ("add" | "max" | "mul", axes ascending); drops the axes
     SCAN = "scan"  # axis; running sum
     SCANMUL = "scanmul"  # axis; running product
-    ARGSORT = "argsort"  # (axis, descending): int64 places of the elements in stable order, NaN greatest, -0.0 equal to 0.0
+    # (axis, descending): int64 places of the elements in stable order, NaN greatest, -0.0 equal to
+    # 0.0
+    ARGSORT = "argsort"
     RESHAPE = "reshape"  # new shape
     PERMUTE = "permute"  # axis order
     FLIP = "flip"  # axes ascending
     SLICE = "slice"  # per axis (start, stop, step), step >= 1
-    PAD = "pad"  # per axis (lo, hi, interior): zeros before, after and between; the adjoint of SLICE
+    PAD = (
+        "pad"  # per axis (lo, hi, interior): zeros before, after and between; the adjoint of SLICE
+    )
     EXPAND = "expand"  # ((axis, extent), ...) new axes at these positions of the result
     SKEW = "skew"  # (n, k, d): out[o, k] = x[o + k*d, k]
     UNSKEW = "unskew"  # (n, k, d): out[n, k] = x[n - k*d, k] or 0
-    GATHER = "gather"  # axes: out[o, rest] = x[.., idx_k[o], ..]; result shape idx.shape + remaining axes
-    SCATTER = "scatter"  # (axes, shape): the adjoint of GATHER, adds; with a third "max": the greatest integer
+    # axes: out[o, rest] = x[.., idx_k[o], ..]; result shape idx.shape + remaining axes
+    GATHER = "gather"
+    # (axes, shape): the adjoint of GATHER, adds; with a third "max": the greatest integer
+    SCATTER = "scatter"
     DETACH = "detach"
     KEEP = "keep"  # a hint: materialise this value
-    COPY = "copy"  # device: the same value in its memory; ends at frontend/lazy/transfers.py, no kernel has one
-    ELSEWHERE = "elsewhere"  # (place, dtype, shape): what other parts of a Graph make of these, while it is in parts: ir/parts
+    # device: the same value in its memory; ends at frontend/lazy/transfers.py, no kernel has one
+    COPY = "copy"
+    # (place, dtype, shape): what other parts of a Graph make of these, while it is in parts:
+    # ir/parts
+    ELSEWHERE = "elsewhere"
     # loop level only, never in a Graph
     VAR = "var"  # an Index: its value as int64
     LOAD = "load"  # (Buf, Index, mask): the element, 0 where the mask does not hold
@@ -100,7 +113,9 @@ LEAVES = frozenset({Op.INPUT, Op.CONST, Op.IOTA})
 ELEMENTWISE = frozenset(op for op in Op if op.kinds)  # each has a record: ir/ops/table.py
 HINTS = frozenset({Op.DETACH, Op.KEEP})
 SCANS = {Op.SCAN: "add", Op.SCANMUL: "mul"}  # the reduction that each runs
-VIEWS = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW})
+VIEWS = frozenset(
+    {Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW}
+)
 INDEXED = frozenset({Op.GATHER, Op.SCATTER})
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE}  # what a program's Graph may have

@@ -1,7 +1,9 @@
-"""A topological order that is kept. In: items in order, what each needs. Out: the order after a change, or that it makes a cycle.
+"""A topological order that is kept. In: items in order, what each needs. Out: the order after a
+change, or that it makes a cycle.
 
-Items may merge, or come to need more. What a change can put out of order stands between two places, so only that is searched
-(Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006).
+Items may merge, or come to need more. What a change can put out of order stands between two places,
+so only that is searched (Pearce and Kelly, "A dynamic topological sort algorithm for directed
+acyclic graphs", 2006).
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ T = TypeVar("T")
 
 
 class Order(Generic[T]):
-    """`place[x] < place[y]` for all x that y needs. `needs` is asked about the items as they are at the time of each call."""
+    """`place[x] < place[y]` for all x that y needs. `needs` is asked about the items as they are at
+    the time of each call."""
 
     def __init__(self, sequence: Sequence[T], needs: Callable[[T], Iterable[T]]) -> None:
         self._sequence: list[T | None] = list(sequence)
@@ -28,7 +31,8 @@ class Order(Generic[T]):
         return [x for x in self._sequence if x is not None]
 
     def between(self, a: T, b: T) -> set[T] | None:
-        """What a or b needs and stands after the earlier of them; None if that needs one of them."""
+        """What a or b needs and stands after the earlier of them; None if that needs one of
+        them."""
         later: set[T] = set()
         needed = {*self.needs(a), *self.needs(b)} - {a, b}
         for x in self._needed(needed, min(self.place[a], self.place[b])):
@@ -38,13 +42,15 @@ class Order(Generic[T]):
         return later
 
     def merge(self, kept: T, gone: T, between: set[T]) -> None:
-        """Puts `kept` in the place of both, and what is between before it. Called before the items change."""
+        """Puts `kept` in the place of both, and what is between before it. Called before the items
+        change."""
         low, high = sorted((self.place[kept], self.place.pop(gone)))
         self._sequence[low], self._sequence[high] = None, kept
         self._rearrange(low, high, {kept, *between})
 
     def let_wait(self, x: T, others: Iterable[T]) -> bool:
-        """Puts x after others, which it is to need. False, and nothing changed, if one of them needs it."""
+        """Puts x after others, which it is to need. False, and nothing changed, if one of them
+        needs it."""
         low = self.place[x]
         earlier = set(self._needed(others, low))
         if x in earlier:
@@ -69,7 +75,8 @@ class Order(Generic[T]):
 
 
 def earliest_first(needs: Mapping[T, Iterable[T]], position: Callable[[T], int]) -> list[T]:
-    """The items in an order that respects what each needs, otherwise by their positions, which differ."""
+    """The items in an order that respects what each needs, otherwise by their positions, which
+    differ."""
     waiting = {x: set(needed) for x, needed in needs.items()}
     after: dict[T, list[T]] = {x: [] for x in waiting}
     for x, needed in waiting.items():

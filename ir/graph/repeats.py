@@ -44,7 +44,11 @@ def _longest(labels: Sequence[int], least: int, start: int, stop: int) -> Region
         if gram in last:
             gaps[i - last[gram]] += 1
         last[gram] = i
-    runs = [r for turn, _ in gaps.most_common(CANDIDATES) for r in _runs(labels, least, start, stop, turn)]
+    runs = [
+        r
+        for turn, _ in gaps.most_common(CANDIDATES)
+        for r in _runs(labels, least, start, stop, turn)
+    ]
     return max(runs, key=lambda r: (r.stop - r.start, -r.turn), default=None)
 
 

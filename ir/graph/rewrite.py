@@ -9,15 +9,20 @@ from .graph import Node, rebuild
 from .op import Op
 from .site import provenance
 
-# a rule gives the replacement of a Node, or None where it does not match; it must make progress towards an end
+# a rule gives the replacement of a Node, or None where it does not match; it must make progress
+# towards an end
 Rule = Callable[[Node], Node | None]
 Trace = list[tuple[str, Node, Node]]  # (name of the rule, before, after)
 
 
-def rewrite(roots: Sequence[Node], rules: Rule | Mapping[Op, Sequence[Rule]], trace: Trace | None = None) -> list[Node]:
-    """Rewrites every Node after its sources, and each replacement again; the first rule that matches wins.
+def rewrite(
+    roots: Sequence[Node], rules: Rule | Mapping[Op, Sequence[Rule]], trace: Trace | None = None
+) -> list[Node]:
+    """Rewrites every Node after its sources, and each replacement again; the first rule that
+    matches wins.
 
-    `rules` is one rule, or the rules of each op. Each Node is rewritten once: shared ones stay shared.
+    `rules` is one rule, or the rules of each op. Each Node is rewritten once: shared ones stay
+    shared.
     """
     table = rules if isinstance(rules, Mapping) else dict.fromkeys(Op, (rules,))
     done: dict[Node, Node] = {}
@@ -40,8 +45,11 @@ def rewrite(roots: Sequence[Node], rules: Rule | Mapping[Op, Sequence[Rule]], tr
     return [done[r] for r in roots]
 
 
-def mapped(roots: Iterable[Node], nodes: Iterable[Node], change: Callable[[Node, Node], Node]) -> list[Node]:
-    """What the roots become. `nodes`: the whole Graph, sources first. `change`: takes each, and the same over changed sources."""
+def mapped(
+    roots: Iterable[Node], nodes: Iterable[Node], change: Callable[[Node, Node], Node]
+) -> list[Node]:
+    """What the roots become. `nodes`: the whole Graph, sources first. `change`: takes each, and the
+    same over changed sources."""
     done: dict[Node, Node] = {}
     with provenance(None) as here:
         for n in nodes:
@@ -51,7 +59,8 @@ def mapped(roots: Iterable[Node], nodes: Iterable[Node], change: Callable[[Node,
 
 
 def substituted(roots: Iterable[Node], new: Mapping[Node, Node]) -> list[Node]:
-    """The roots with the values of `new` for its keys: rebuilt as well, but for those that stand for themselves."""
+    """The roots with the values of `new` for its keys: rebuilt as well, but for those that stand
+    for themselves."""
     roots = list(roots)
     done = {n: n for n, other in new.items() if n is other}
     stack = list(roots)
@@ -64,14 +73,21 @@ def substituted(roots: Iterable[Node], new: Mapping[Node, Node]) -> list[Node]:
         elif missing:
             stack += missing
         else:
-            done[stack.pop()] = done[new[n]] if n in new else rebuild(n, tuple([done[s] for s in src]))
+            done[stack.pop()] = (
+                done[new[n]] if n in new else rebuild(n, tuple([done[s] for s in src]))
+            )
     return [done[r] for r in roots]
 
 
 def _next_form(
-    n: Node, done: dict[Node, Node], replaced: dict[Node, Node], table: Mapping[Op, Sequence[Rule]], trace: Trace | None
+    n: Node,
+    done: dict[Node, Node],
+    replaced: dict[Node, Node],
+    table: Mapping[Op, Sequence[Rule]],
+    trace: Trace | None,
 ) -> Node:
-    """n over rewritten sources, or what a rule makes of that; n itself where nothing is left to do."""
+    """n over rewritten sources, or what a rule makes of that; n itself where nothing is left to
+    do."""
     if n not in replaced:
         src = tuple([done[s] for s in n.src])
         replaced[n] = _apply(n, table.get(n.op, ()), trace) if src == n.src else rebuild(n, src)

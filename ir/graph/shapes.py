@@ -1,4 +1,5 @@
-"""The shapes of views and reductions. In: an op, the shape of its source, its argument. Out: the shape of the result."""
+"""The shapes of views and reductions. In: an op, the shape of its source, its argument. Out: the
+shape of the result."""
 
 from __future__ import annotations
 
@@ -24,17 +25,26 @@ def require(ok: bool, op: Op, why: str) -> None:
 
 
 def addressable(name: str, shape: Shape) -> Shape:
-    """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse the others."""
+    """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse
+    the others."""
     if prod(d or 1 for d in shape) > MAX_ELEMENTS:
-        text = shape if max(shape).bit_length() <= 256 else f"of {len(shape)} axes"  # longer integers may have no text
-        raise errors.ShapeError(f"{name}: shape {text} has too many elements: 2**60 - 1 is the most that can be addressed")
+        text = (
+            shape if max(shape).bit_length() <= 256 else f"of {len(shape)} axes"
+        )  # longer integers may have no text
+        raise errors.ShapeError(
+            f"{name}: shape {text} has too many elements: 2**60 - 1 is the most that can be addressed"
+        )
     return shape
 
 
 def _reduce_shape(s: Shape, arg: tuple[str, tuple[int, ...]]) -> Shape:
     kind, axes = arg
     require(kind in ("add", "max", "mul"), Op.REDUCE, f"unknown kind {kind}")
-    require(axes == tuple(sorted(set(axes))) and all(0 <= a < len(s) for a in axes), Op.REDUCE, f"axes {axes} of {s}")
+    require(
+        axes == tuple(sorted(set(axes))) and all(0 <= a < len(s) for a in axes),
+        Op.REDUCE,
+        f"axes {axes} of {s}",
+    )
     return tuple(d for i, d in enumerate(s) if i not in axes)
 
 
@@ -54,14 +64,22 @@ def _flip_shape(s: Shape, arg: tuple[int, ...]) -> Shape:
 
 
 def _slice_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
-    ok = len(arg) == len(s) and all(0 <= b <= e <= d and step >= 1 for (b, e, step), d in zip(arg, s, strict=True))
+    ok = len(arg) == len(s) and all(
+        0 <= b <= e <= d and step >= 1 for (b, e, step), d in zip(arg, s, strict=True)
+    )
     require(ok, Op.SLICE, f"{arg} of {s}")
     return tuple(len(range(*a)) for a in arg)
 
 
 def _pad_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
     require(len(arg) == len(s) and all(min(a) >= 0 for a in arg), Op.PAD, f"{arg} of {s}")
-    return addressable("pad", tuple(lo + d + max(0, d - 1) * interior + hi for d, (lo, hi, interior) in zip(s, arg, strict=True)))
+    return addressable(
+        "pad",
+        tuple(
+            lo + d + max(0, d - 1) * interior + hi
+            for d, (lo, hi, interior) in zip(s, arg, strict=True)
+        ),
+    )
 
 
 def _expand_shape(s: Shape, arg: tuple[tuple[int, int], ...]) -> Shape:
@@ -75,13 +93,18 @@ def _expand_shape(s: Shape, arg: tuple[tuple[int, int], ...]) -> Shape:
 
 def _skew_shape(s: Shape, arg: tuple[int, int, int], sign: int = -1) -> Shape:
     n, k, d = arg
-    require(n != k and d >= 1 and s[k] >= 1 and s[n] + sign * (s[k] - 1) * d >= 0, Op.SKEW, f"{arg} of {s}")
+    require(
+        n != k and d >= 1 and s[k] >= 1 and s[n] + sign * (s[k] - 1) * d >= 0,
+        Op.SKEW,
+        f"{arg} of {s}",
+    )
     return tuple(e + sign * (s[k] - 1) * d if i == n else e for i, e in enumerate(s))
 
 
 @lru_cache(4096)
 def shape_of(op: Op, shape: Shape, arg: Any) -> Shape:
-    """The shape of a view or reduction of a value of this shape; they recur at every step of a loop."""
+    """The shape of a view or reduction of a value of this shape; they recur at every step of a
+    loop."""
     return SHAPES[op](shape, arg)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
-# file, line; for an index: what is indexed; for what a gradient is computed by: GRADIENT, after the line of the forward Node
+# file, line; for an index: what is indexed; for what a gradient is computed by: GRADIENT, after the
+# line of the forward Node
 Site = tuple[str, int] | tuple[str, int, str] | tuple[str, int, str, str]
 GRADIENT = "gradient"
 NOWHERE: Site = ("", 0)  # of what no line of the user's stands for
@@ -22,14 +23,25 @@ class _Site(threading.local):
 
 stated = _Site()
 _ROOT = __file__.replace("\\", "/").rsplit("/", 3)[0] + "/"
-_FOLDERS = ("array_api/", "codegen/", "commands/", "compiler/", "frontend/", "inspection/", "ir/", "nn/", "runtime/")
+_FOLDERS = (
+    "array_api/",
+    "codegen/",
+    "commands/",
+    "compiler/",
+    "frontend/",
+    "inspection/",
+    "ir/",
+    "nn/",
+    "runtime/",
+)
 # contextlib: its frames stand around decorated functions of the package
 _INSIDE = (*(_ROOT + place for place in (*_FOLDERS, "modes.py", "signals.py")), contextlib.__file__)
 _is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
 
 
 def user_site(depth: int = 1) -> Site | None:
-    """File and line of the innermost frame outside the package. Frames nearer than `depth` are known to be inside."""
+    """File and line of the innermost frame outside the package. Frames nearer than `depth` are
+    known to be inside."""
     site = stated.site
     if site is not None:
         return site
@@ -68,7 +80,8 @@ def what_of(site: Site | None) -> str:
 
 
 def cell_of(file: str) -> str | None:
-    """`cell [6]` for what IPython calls so, in a notebook or a terminal; None for any other file."""
+    """`cell [6]` for what IPython calls so, in a notebook or a terminal; None for any other
+    file."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name_of = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)
     name = name_of(file)  # ("Cell", "In[6]")
@@ -136,4 +149,6 @@ class provenance:
         stated.site = self.before
 
 
-Lines = dict[Site | None, Site | None]  # where the program's graph was built first -> where it was built this time
+Lines = dict[
+    Site | None, Site | None
+]  # where the program's graph was built first -> where it was built this time

@@ -1,4 +1,5 @@
-"""The definition of the views. In: a view Node and an index into its result. Out: the index into its source and a mask."""
+"""The definition of the views. In: a view Node and an index into its result. Out: the index into
+its source and a mask."""
 
 from __future__ import annotations
 
@@ -21,13 +22,16 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
             return [index[view.arg.index(axis)] for axis in range(len(shape))], []
         case Op.FLIP:
             return [
-                Index(const=d - 1) - i if axis in view.arg else i for axis, (i, d) in enumerate(zip(index, shape, strict=True))
+                Index(const=d - 1) - i if axis in view.arg else i
+                for axis, (i, d) in enumerate(zip(index, shape, strict=True))
             ], []
         case Op.EXPAND:
             new = {axis for axis, _ in view.arg}
             return [i for axis, i in enumerate(index) if axis not in new], []
         case Op.SLICE:
-            return [i * step + start for i, (start, _, step) in zip(index, view.arg, strict=True)], []
+            return [
+                i * step + start for i, (start, _, step) in zip(index, view.arg, strict=True)
+            ], []
         case Op.PAD:
             return _push_pad(view, index)
         case Op.SKEW:
@@ -36,7 +40,9 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
         case Op.UNSKEW:
             n, k, d = view.arg
             at = index[n] - index[k] * d
-            return [at if axis == n else i for axis, i in enumerate(index)], [Range(at, 0, shape[n])]
+            return [at if axis == n else i for axis, i in enumerate(index)], [
+                Range(at, 0, shape[n])
+            ]
     raise AssertionError(f"{view.op} is not a view")
 
 
@@ -59,7 +65,8 @@ def is_steady(x: Node, axis: int) -> bool:
 
 
 def _push_reshape(new: Shape, old: Shape, index: list[Index]) -> list[Index]:
-    """Axes that neither split nor merge keep their index, also one that is out of range under a mask."""
+    """Axes that neither split nor merge keep their index, also one that is out of range under a
+    mask."""
     out: list[Index] = []
     at = 0
     for axes, cut in _same_size(new, old):
@@ -71,7 +78,8 @@ def _push_reshape(new: Shape, old: Shape, index: list[Index]) -> list[Index]:
 
 @cache
 def _same_size(new: Shape, old: Shape) -> list[tuple[Shape, Shape]]:
-    """The shortest runs of neighbouring axes on both sides that have the same number of elements."""
+    """The shortest runs of neighbouring axes on both sides that have the same number of
+    elements."""
     runs: list[tuple[Shape, Shape]] = []
     i = j = 0
     while i < len(new) or j < len(old):
@@ -93,7 +101,9 @@ def _push_pad(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]
         if interior:
             at, rest = at.divmod(interior + 1)
             mask.append(Range(rest, 0, 1))
-        if lo or hi or interior:  # an index of an axis without padding is in range wherever it is needed
+        if (
+            lo or hi or interior
+        ):  # an index of an axis without padding is in range wherever it is needed
             mask.append(Range(at, 0, d))
         out.append(at)
     return out, mask

@@ -19,7 +19,8 @@ Outers = Mapping[Unit, Outer | None]
 
 @dataclass
 class Form:
-    """How units run as one kernel: outer axes, contraction and column sums (see Kernel), owners within a chain (see Chain).
+    """How units run as one kernel: outer axes, contraction and column sums (see Kernel), owners
+    within a chain (see Chain).
 
     `outer[u]` is None for units of a contraction's prologue and for maps of column sums.
     """
@@ -41,18 +42,29 @@ class Form:
     @property
     def extents(self) -> tuple[int, ...]:
         """Of the outer axes."""
-        axes = self.outer[self.anchor] if self.anchor else next(axes for axes in self.outer.values() if axes is not None)
+        axes = (
+            self.outer[self.anchor]
+            if self.anchor
+            else next(axes for axes in self.outer.values() if axes is not None)
+        )
         return tuple(v.extent for v in axes or ())
 
 
 def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:
-    """Pairs (i, k): the consumer reads outer axis i of the producer at exactly its own outer axis k, unmasked."""
+    """Pairs (i, k): the consumer reads outer axis i of the producer at exactly its own outer axis
+    k, unmasked."""
     masked = {v for m in r.mask for v in m.index.vars()}
     pairs = set()
     for e, sub in zip(r.index, p.kept(), strict=True):
         for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
             w = part.as_var
-            if v in p_outer and w is not None and w in c_outer and w.extent == v.extent and w not in masked:
+            if (
+                v in p_outer
+                and w is not None
+                and w in c_outer
+                and w.extent == v.extent
+                and w not in masked
+            ):
                 pairs.add((p_outer.index(v), c_outer.index(w)))
     return pairs
 
@@ -61,7 +73,12 @@ def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int
     """Pairs of outer axes along which both reads take equal steps in one axis of a shared value."""
     pairs = set[tuple[int, int]]()
     for e, f in zip(r.index, q.index, strict=True):
-        steps = [(i, k) for i, v in enumerate(outer_a) for k, w in enumerate(outer_b) if 0 != e.coef(v) == f.coef(w)]
+        steps = [
+            (i, k)
+            for i, v in enumerate(outer_a)
+            for k, w in enumerate(outer_b)
+            if 0 != e.coef(v) == f.coef(w)
+        ]
         pairs |= {(i, k) for i, k in steps if outer_a[i].extent == outer_b[k].extent}
     return pairs
 
@@ -70,7 +87,9 @@ def shared_axes(a: Form, b: Form) -> set[tuple[int, int]]:
     """Pairs of outer axes that are the same axis of the largest value both read."""
     reads_a, reads_b = _by_base(a.outer), _by_base(b.outer)
     largest = max((base for base in reads_a if base in reads_b), key=lambda n: n.nbytes)
-    pairs = [same_axes(r, own, q, other) for r, own in reads_a[largest] for q, other in reads_b[largest]]
+    pairs = [
+        same_axes(r, own, q, other) for r, own in reads_a[largest] for q, other in reads_b[largest]
+    ]
     return set.intersection(*pairs)
 
 
@@ -83,13 +102,17 @@ def _by_base(units: Outers) -> dict[Node, list[tuple[Read, Outer]]]:
 
 
 def reads_own_place(p: Unit, p_outer: Outer, c: Unit, r: Read) -> bool:
-    """Does the consumer read the element of the producer at its own place, both over these axes alone?"""
+    """Does the consumer read the element of the producer at its own place, both over these axes
+    alone?"""
     kept = c.kept_vars()
-    return len(p_outer) == len(kept) and identity_axes(p, p_outer, kept, r) == {(i, i) for i in range(len(kept))}
+    return len(p_outer) == len(kept) and identity_axes(p, p_outer, kept, r) == {
+        (i, i) for i in range(len(kept))
+    }
 
 
 def extended(u: Unit, reads: Iterable[tuple[Unit, Read]], form: Form) -> Outer | None:
-    """The outer variables of a map that every consumer reads at the identity, if those are all that it has."""
+    """The outer variables of a map that every consumer reads at the identity, if those are all that
+    it has."""
     axes: Outer | None = None
     kept, width = u.kept_vars(), len(form.extents)
     if len(kept) != width:
@@ -139,4 +162,6 @@ def factor_vars(anchor: Unit, product: Unit) -> tuple[set[Var], set[Var]] | None
 
 def _factor_index_vars(factor: Node, product: Unit) -> set[Var]:
     reads = reads_of(factor, product.coordinates())
-    return {v for r in reads for e in r.index for v in e.vars()} | {v for r in reads for m in r.mask for v in m.index.vars()}
+    return {v for r in reads for e in r.index for v in e.vars()} | {
+        v for r in reads for m in r.mask for v in m.index.vars()
+    }

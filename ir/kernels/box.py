@@ -57,7 +57,8 @@ def _bounds(base: Node, at: list[Index], mask: Mask) -> list[tuple[int, int]] | 
 
 
 def _bound(e: Index, r: Range) -> tuple[int, int] | None:
-    """What the condition says of a place: least and end; None unless the place is a multiple of its index and a constant."""
+    """What the condition says of a place: least and end; None unless the place is a multiple of its
+    index and a constant."""
     if not r.index.terms:  # it never holds
         return None
     first = r.index.terms[0]

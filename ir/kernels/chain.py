@@ -1,8 +1,10 @@
-"""Chained contractions: what attention is made of. In: Units and contractions. Out: Chains, each of which becomes one kernel.
+"""Chained contractions: what attention is made of. In: Units and contractions. Out: Chains, each of
+which becomes one kernel.
 
-    S[b, i, j] = sum_d q[b, i, d] * k[b, j, d]       a score: a contraction that spans the space (b, i, j)
-    P = exp(S - max_j S) / sum_j ...                 maps of the space, reductions along its rows
-    O[b, i, c] = sum_j P[b, i, j] * v[b, j, c]       a result: a contraction that leaves the space
+    S[b, i, j] = sum_d q[b, i, d] * k[b, j, d]       a score: a contraction that spans the space (b,
+    i, j) P = exp(S - max_j S) / sum_j ...                 maps of the space, reductions along its
+    rows O[b, i, c] = sum_j P[b, i, j] * v[b, j, c]       a result: a contraction that leaves the
+    space
 
 What is gained: the space is never stored. Every value of the space has to be used inside it.
 """
@@ -25,18 +27,25 @@ from .kernel import Chain, Labels, Unit, at_sub_axes, domain, is_seen_through
 from .places import Read
 from .units import Units
 
-MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
-MOST_HELD = 4096  # columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
-MOST_SUMS = 1 << 21  # bytes of results that sum over the rows, which a kernel holds until the last row, on the stack
+# of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
+MOST_TERMS = 256
+# columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
+MOST_HELD = 4096
+MOST_SUMS = (
+    1 << 21
+)  # bytes of results that sum over the rows, which a kernel holds until the last row, on the stack
 MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16
-MOST_BLOCK = 48 << 10  # bytes of 16 rows and columns of all factors, held in a GPU's shared memory: 64 KiB on the smallest
+MOST_BLOCK = (
+    48 << 10
+)  # bytes of 16 rows and columns of all factors, held in a GPU's shared memory: 64 KiB on the smallest
 LARGE_SPACE = 2  # times its operands, from which a space without reductions is not stored
 
 
 def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:
-    """What the variables of a reader are in the space, as far as it reads a labelled producer at the identity."""
+    """What the variables of a reader are in the space, as far as it reads a labelled producer at
+    the identity."""
     places = _identity(p, r)
     return None if places is None else {w: labels[v] for v, w in places.items()}
 
@@ -44,7 +53,11 @@ def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:
 def labels_of_producer(p: Unit, reader: Labels, r: Read) -> Labels | None:
     """What the variables of a producer are, if its labelled reader reads it at the identity."""
     places = _identity(p, r)
-    return None if places is None or not reader.keys() >= set(places.values()) else {v: reader[w] for v, w in places.items()}
+    return (
+        None
+        if places is None or not reader.keys() >= set(places.values())
+        else {v: reader[w] for v, w in places.items()}
+    )
 
 
 def _identity(p: Unit, r: Read) -> dict[Var, Var] | None:
@@ -60,8 +73,11 @@ def _identity(p: Unit, r: Read) -> dict[Var, Var] | None:
     return places
 
 
-def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, Unit, Read]]) -> Form | None:
-    """The form of a chain together with maps that follow one of its results; None if there is not one result that they follow.
+def with_epilogue(
+    chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, Unit, Read]]
+) -> Form | None:
+    """The form of a chain together with maps that follow one of its results; None if there is not
+    one result that they follow.
 
     Results (and what already follows them) are read at the identity, values of a row at that row.
     """
@@ -76,10 +92,14 @@ def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, 
     if len(followed) != 1:
         return None
     ((owner, order),) = followed
-    moved: dict[Unit, Outer | None] = {u: None if o is None else tuple(o[k] for k in order) for u, o in maps.outer.items()}
+    moved: dict[Unit, Outer | None] = {
+        u: None if o is None else tuple(o[k] for k in order) for u, o in maps.outer.items()
+    }
     if any(o is None or u.inner_vars(o) for u, o in moved.items()):
         return None
-    if not all(_at_row(chain, owner, p, moved[c] or (), r) for p, c, r in reads if form.outer[p] is None):
+    if not all(
+        _at_row(chain, owner, p, moved[c] or (), r) for p, c, r in reads if form.outer[p] is None
+    ):
         return None
     return Form(form.outer | moved, form.anchor, owner=dict.fromkeys(moved, owner))
 
@@ -88,23 +108,35 @@ def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:
     """Does a map that follows a result read a value of the rows at its own row?"""
     labels = labels_of_reader(p, chain.labels[p], r) if p in chain.labels else None
     mine = dict(zip(outer, owner.kept_vars(), strict=True))
-    return labels is not None and all(v in mine and chain.labels[owner].get(mine[v]) is label for v, label in labels.items())
+    return labels is not None and all(
+        v in mine and chain.labels[owner].get(mine[v]) is label for v, label in labels.items()
+    )
 
 
 class ChainFinder:
     """Grows a Chain from one score. `products[u]` is the contraction that a product belongs to.
 
-    `chains` gives all that a CPU makes a kernel of; with only_blocks, those of which a kernel holds no more than a block.
+    `chains` gives all that a CPU makes a kernel of; with only_blocks, those of which a kernel holds
+    no more than a block.
     """
 
-    def __init__(self, units: Units, users: Users, products: Mapping[Unit, Unit], only_blocks: bool = False) -> None:
-        self.units, self.users, self.products, self.only_blocks = units, users, products, only_blocks
+    def __init__(
+        self, units: Units, users: Users, products: Mapping[Unit, Unit], only_blocks: bool = False
+    ) -> None:
+        self.units, self.users, self.products, self.only_blocks = (
+            units,
+            users,
+            products,
+            only_blocks,
+        )
         self.contractions = {a: p for p, a in products.items()}
         self.labels: dict[Unit, Labels] = {}
 
     def chains(self) -> Iterator[Chain]:
         """Every chain that can be a kernel."""
-        taken: dict[Unit, set[Unit]] = {}  # the units of the chains so far, each with all of its chain
+        taken: dict[
+            Unit, set[Unit]
+        ] = {}  # the units of the chains so far, each with all of its chain
         spans: list[tuple[int, int]] = []  # the first and the last position of each chain
         for chain in self.spaces:
             members = self.members(chain)
@@ -116,7 +148,8 @@ class ChainFinder:
 
     @cached_property
     def spaces(self) -> list[Chain]:
-        """Every space whose values are used in contractions alone, also of chains that are too much for one kernel."""
+        """Every space whose values are used in contractions alone, also of chains that are too much
+        for one kernel."""
         seen: set[Unit] = set()
         spaces = []
         for seed in self.contractions:
@@ -131,7 +164,9 @@ class ChainFinder:
         sides = factor_vars(seed, self.contractions[seed])
         assert sides is not None
         kept = seed.kept_vars()
-        self.sides = [frozenset(v for v in kept if v in sides[s] and v not in sides[1 - s]) for s in (0, 1)]
+        self.sides = [
+            frozenset(v for v in kept if v in sides[s] and v not in sides[1 - s]) for s in (0, 1)
+        ]
         self.space = set(kept)
         self.columns: frozenset[Var] | None = None
         self.labels = {}
@@ -176,7 +211,8 @@ class ChainFinder:
         return [(p, r) for p, r in reads if p in self.labels and p not in self.results]
 
     def _labels(self, c: Unit) -> Labels | None:
-        """What c's variables are in the space, as far as c reads it; None if it reads anything not in its place."""
+        """What c's variables are in the space, as far as c reads it; None if it reads anything not
+        in its place."""
         own: Labels = {}
         for p, r in self._reads(c):
             labels = labels_of_reader(p, self.labels[p], r)
@@ -187,18 +223,27 @@ class ChainFinder:
 
     def _row_reduction(self, c: Unit, labels: Labels) -> None:
         over = frozenset(labels[v] for v in c.inner_vars(c.kept_vars()))
-        if over in self.sides and self.columns in (None, over) and set(labels.values()) == self.space:
+        if (
+            over in self.sides
+            and self.columns in (None, over)
+            and set(labels.values()) == self.space
+        ):
             self.columns = over
             self._add(c, labels)
 
     def _scores_of(self, c: Unit) -> None:
-        """A map of the space may be made of another contraction's result, too: that is then a score."""
+        """A map of the space may be made of another contraction's result, too: that is then a
+        score."""
         stack = [(c, self.labels[c])]
         while stack:
             u, mine = stack.pop()
             for r in u.reads:
                 p = self.units.of.get(r.base)
-                labels = None if p is None or p in self.labels or p in self.met else labels_of_producer(p, mine, r)
+                labels = (
+                    None
+                    if p is None or p in self.labels or p in self.met
+                    else labels_of_producer(p, mine, r)
+                )
                 if p is None or labels is None or set(labels.values()) != self.space:
                     continue
                 self.met.add(p)
@@ -213,14 +258,21 @@ class ChainFinder:
         assert sides is not None
         row, columns = chain.rows[-1], set(chain.columns)
         a, b = ({chain.labels[u][v] for v in side if v in chain.labels[u]} for side in sides)
-        return any(row in q and not columns & q and columns & k and row not in k for q, k in ((a, b), (b, a)))
+        return any(
+            row in q and not columns & q and columns & k and row not in k
+            for q, k in ((a, b), (b, a))
+        )
 
     def _is_result(self, u: Unit, chain: Chain) -> bool:
-        """Does it sum over the columns (or the rows), and is its other factor the same for all rows of a block (all columns)?"""
+        """Does it sum over the columns (or the rows), and is its other factor the same for all rows
+        of a block (all columns)?"""
         over = {chain.labels[u].get(v) for v in u.inner_vars(u.kept_vars())}
         sides = factor_vars(u, self.contractions[u])
         assert sides is not None
-        other = {chain.labels[u].get(v) for v in sides[1 - self.contractions[u].node.src.index(factor_of(chain, u))]}
+        other = {
+            chain.labels[u].get(v)
+            for v in sides[1 - self.contractions[u].node.src.index(factor_of(chain, u))]
+        }
         if over == set(chain.rows):
             return other.isdisjoint(chain.columns)
         return over == set(chain.columns) and chain.rows[-1] not in other
@@ -232,7 +284,12 @@ class ChainFinder:
             return
         over = frozenset(own[v] for v in anchor.inner_vars(anchor.kept_vars()) if v in own)
         summed = set(anchor.inner_vars(anchor.kept_vars())) <= own.keys()
-        if summed and over in self.sides and set(own.values()) == self.space and self._width(anchor, own) <= MOST_TERMS:
+        if (
+            summed
+            and over in self.sides
+            and set(own.values()) == self.space
+            and self._width(anchor, own) <= MOST_TERMS
+        ):
             self.results[anchor] = None
             self.labels[anchor] = own
 
@@ -256,13 +313,20 @@ class ChainFinder:
     def _chain(self, seed: Unit) -> Chain | None:
         if self.columns is None and self.results:
             first = next(iter(self.results))
-            self.columns = frozenset(self.labels[first][v] for v in first.inner_vars(first.kept_vars()))
+            self.columns = frozenset(
+                self.labels[first][v] for v in first.inner_vars(first.kept_vars())
+            )
         if self.columns is None or not self.results:
             return None
         self._drop_row_maps()
         rows = next(s for s in self.sides if s != self.columns)
-        inner = sorted((u for u in self.labels if u not in self.contractions), key=lambda u: u.position)
-        scores = sorted((u for u in self.labels if u in self.contractions and u not in self.results), key=lambda u: u.position)
+        inner = sorted(
+            (u for u in self.labels if u not in self.contractions), key=lambda u: u.position
+        )
+        scores = sorted(
+            (u for u in self.labels if u in self.contractions and u not in self.results),
+            key=lambda u: u.position,
+        )
         kept = seed.kept_vars()
         return Chain(
             tuple(v for v in kept if v not in rows and v not in self.columns),
@@ -282,19 +346,25 @@ class ChainFinder:
                 del self.labels[u]
 
     def _closed(self, chain: Chain) -> bool:
-        """Every value of the space is read in place, inside it alone, and contractions have the form that the kernel computes."""
+        """Every value of the space is read in place, inside it alone, and contractions have the
+        form that the kernel computes."""
         members = {*chain.inner, *(self.contractions[u] for u in chain.results)}
         for u in (*chain.scores, *chain.inner):
             if chain.spans(u) and any(c not in members for c, _ in self.users.get(u.node, ())):
                 return False
         if any(self._labels(u) is None for u in members):
             return False
-        if len({u.node.dtype for u in (*chain.scores, *chain.results)}) > 1:  # the space has one dtype
+        if (
+            len({u.node.dtype for u in (*chain.scores, *chain.results)}) > 1
+        ):  # the space has one dtype
             return False
-        return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
+        return all(self._is_score(u, chain) for u in chain.scores) and all(
+            self._is_result(u, chain) for u in chain.results
+        )
 
     def _worth(self, chain: Chain) -> bool:
-        """Do operands fit caches, are there enough blocks of rows, and does storing the space cost more than reading operands?"""
+        """Do operands fit caches, are there enough blocks of rows, and does storing the space cost
+        more than reading operands?"""
         if self.only_blocks:
             if not one_sided(chain):
                 return False
@@ -302,22 +372,48 @@ class ChainFinder:
         rows, columns = (prod(v.extent for v in axes) for axes in (chain.rows, chain.columns))
         terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
         widths = {u: self._width(u, chain.labels[u]) for u in chain.results}
-        sums = sum(columns * widths[u] * u.node.dtype.itemsize for u in chain.results if chain.sums_rows(u))
+        sums = sum(
+            columns * widths[u] * u.node.dtype.itemsize for u in chain.results if chain.sums_rows(u)
+        )
         batch = prod(v.extent for v in chain.batch)
-        tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
+        tasks = (
+            batch
+            if sums
+            else batch
+            * prod(v.extent for v in chain.rows[:-1])
+            * -(-chain.rows[-1].extent // BLOCK_ROWS)
+        )
         small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
         held = (columns <= MOST_HELD and not self.only_blocks) or (in_blocks(chain) and not sums)
-        block = BLOCK_ROWS * (2 * sum(terms) + sum(widths.values())) * chain.scores[0].node.dtype.itemsize
+        block = (
+            BLOCK_ROWS
+            * (2 * sum(terms) + sum(widths.values()))
+            * chain.scores[0].node.dtype.itemsize
+        )
         held &= not self.only_blocks or block <= MOST_BLOCK
-        large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
-        return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
+        large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(
+            *terms, *widths.values()
+        )
+        return (
+            max(terms) <= MOST_TERMS
+            and sums <= MOST_SUMS
+            and (small or tasks >= MIN_TASKS)
+            and held
+            and large
+        )
 
-    def _comes_back(self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]) -> bool:
-        """Does anything outside depend on a chain and feed it? Other chains are each computed at once."""
+    def _comes_back(
+        self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]
+    ) -> bool:
+        """Does anything outside depend on a chain and feed it? Other chains are each computed at
+        once."""
         _, last = _span(members)
         for low, high in spans:  # beyond `last` nothing leads back, but within a chain
             last = max(last, high) if low <= last else last
-        after = reach(self._readers(members), lambda u: self._readers(together.get(u, {u})) if u.position <= last else ())
+        after = reach(
+            self._readers(members),
+            lambda u: self._readers(together.get(u, {u})) if u.position <= last else (),
+        )
         return not members.isdisjoint(after)
 
     def members(self, chain: Chain) -> set[Unit]:
@@ -339,7 +435,8 @@ def _span(units: Iterable[Unit]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Softmax:
-    """p = exp(x - max x), total = sum of p; each result's factor is `quotient`s p / total, through linear maps.
+    """p = exp(x - max x), total = sum of p; each result's factor is `quotient`s p / total, through
+    linear maps.
 
     `tainted`: maximum and total, and the values of the chain that need one of them.
     """
@@ -352,7 +449,8 @@ class Softmax:
 
 
 def softmax_of(chain: Chain) -> Softmax | None:
-    """The one softmax along the rows, if the reductions of a chain are its maximum and sum and its results linear in it."""
+    """The one softmax along the rows, if the reductions of a chain are its maximum and sum and its
+    results linear in it."""
     reductions = [u.node for u in chain.inner if u.node.op is Op.REDUCE]
     if len(reductions) != 2:
         return None
@@ -361,9 +459,14 @@ def softmax_of(chain: Chain) -> Softmax | None:
     if maximum.arg[0] != "max" or total.arg[0] != "add" or powers.op is not Op.EXP:
         return None
     (shifted,) = powers.src
-    if shifted.op is not Op.SUB or [base_of(s) for s in shifted.src] != [base_of(maximum.src[0]), maximum]:
+    if shifted.op is not Op.SUB or [base_of(s) for s in shifted.src] != [
+        base_of(maximum.src[0]),
+        maximum,
+    ]:
         return None
-    quotients = {u.node for u in chain.inner if u.node.op is Op.DIV and base_of(u.node.src[1]) is total}
+    quotients = {
+        u.node for u in chain.inner if u.node.op is Op.DIV and base_of(u.node.src[1]) is total
+    }
     tainted = {maximum, total}
     for u in chain.inner:
         if any(base_of(s) in tainted for s in u.node.src):
@@ -372,7 +475,8 @@ def softmax_of(chain: Chain) -> Softmax | None:
 
 
 def base_of(n: Node) -> Node:
-    """What a Node is a view of. In a chain that is closed, views leave the places of the space as they are."""
+    """What a Node is a view of. In a chain that is closed, views leave the places of the space as
+    they are."""
     while is_seen_through(n):
         n = n.src[0]
     return n
@@ -394,12 +498,18 @@ def in_blocks(chain: Chain) -> bool:
 def one_sided(chain: Chain) -> bool:
     """Do all results sum over the same side, which can be the columns?"""
     over_rows = {chain.sums_rows(u) for u in chain.results}
-    return over_rows == {False} or (over_rows == {True} and not chain.reduces and len(chain.rows) == len(chain.columns) == 1)
+    return over_rows == {False} or (
+        over_rows == {True} and not chain.reduces and len(chain.rows) == len(chain.columns) == 1
+    )
 
 
 def transposed_chain(chain: Chain) -> Chain:
     """A chain that is one-sided, with columns for what its results sum over."""
-    return replace(chain, rows=chain.columns, columns=chain.rows) if any(map(chain.sums_rows, chain.results)) else chain
+    return (
+        replace(chain, rows=chain.columns, columns=chain.rows)
+        if any(map(chain.sums_rows, chain.results))
+        else chain
+    )
 
 
 def factor_of(chain: Chain, anchor: Unit) -> Node:
@@ -409,7 +519,8 @@ def factor_of(chain: Chain, anchor: Unit) -> Node:
 
 
 def _is_linear(n: Node, s: Softmax) -> bool:
-    """Is a map of the space a quotient of the softmax, or a multiple of one by what does not depend on the row's sums?"""
+    """Is a map of the space a quotient of the softmax, or a multiple of one by what does not depend
+    on the row's sums?"""
     n = base_of(n)
     if n in s.quotients:
         return base_of(n.src[0]) is s.powers
@@ -423,4 +534,6 @@ def _is_linear(n: Node, s: Softmax) -> bool:
             return _is_linear(n.src[0], s)
         case Op.NEG | Op.CAST if n.dtype.is_float and n.dtype.bits >= n.src[0].dtype.bits:
             return _is_linear(n.src[0], s)
-    return False  # nor WHERE: a row without columns has the sum NaN, and what is chosen instead of its quotients must stay
+    # nor WHERE: a row without columns has the sum NaN, and what is chosen instead of its quotients
+    # must stay
+    return False

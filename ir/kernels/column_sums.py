@@ -1,7 +1,8 @@
-"""Sums over the rows of a kernel join it: chunks of rows leave partial sums, a last phase adds them. In: units. Out: a Form.
+"""Sums over the rows of a kernel join it: chunks of rows leave partial sums, a last phase adds
+them. In: units. Out: a Form.
 
-    before    y = f(x) by rows | sum(g * y) over all rows | w - rate * sum
-    after     one kernel: for each chunk of rows: y, sum of g * y; then for each column: sum of partial sums, w - rate * sum
+    before    y = f(x) by rows | sum(g * y) over all rows | w - rate * sum after     one kernel: for
+    each chunk of rows: y, sum of g * y; then for each column: sum of partial sums, w - rate * sum
 
 What is gained: the rows are read once, and what only the sums need is never stored.
 """
@@ -17,7 +18,9 @@ from .align import Form, Outer, identity_axes
 from .kernel import Unit, domain
 from .reason import Reason, Rule
 
-MIN_ROWS = 64  # fewer would leave too few chunks, or chunks of so few rows that partial sums are half of the traffic
+# fewer would leave too few chunks, or chunks of so few rows that partial sums are half of the
+# traffic
+MIN_ROWS = 64
 MOST_ROWS = 1 << 18  # more would lose accuracy
 MIN_COLUMNS = 8  # lanes run along the columns
 MAX_BYTES = 1 << 18  # of a chunk's sums: they and the rows fit a level-2 cache
@@ -27,28 +30,51 @@ SMALL = 1 << 14  # elements below which neither parallelism nor lanes matter
 
 
 def joined_whole(nodes: Iterable[Node]) -> set[Node]:
-    """Column sums of what reductions along as many rows read, too: kernels of rows will take them, so they are not cut before."""
+    """Column sums of what reductions along as many rows read, too: kernels of rows will take them,
+    so they are not cut before."""
     along: dict[int, list[Node]] = {}
     sums = []
     for n in nodes:
         if n.op is Op.REDUCE and n.size and n.src[0].size > n.size > 1:
-            real = [a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1]  # whether each axis is reduced
+            real = [
+                a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1
+            ]  # whether each axis is reduced
             if real == sorted(real):
                 along.setdefault(n.size, []).append(n.src[0])
             elif real == sorted(real, reverse=True) and _is_joinable(n):
                 sums.append(n)
-    read = {rows: _large(along[rows], 0) for rows in {n.src[0].size // n.size for n in sums} & along.keys()}
-    return {n for n in sums if not _large(n.src, n.src[0].size).isdisjoint(read.get(n.src[0].size // n.size, ()))}
+    read = {
+        rows: _large(along[rows], 0)
+        for rows in {n.src[0].size // n.size for n in sums} & along.keys()
+    }
+    return {
+        n
+        for n in sums
+        if not _large(n.src, n.src[0].size).isdisjoint(read.get(n.src[0].size // n.size, ()))
+    }
 
 
 def _is_joinable(n: Node) -> bool:
     rows = n.src[0].size // n.size
-    return MIN_ROWS <= rows < MOST_ROWS and n.size >= MIN_COLUMNS and n.size * n.dtype.itemsize <= MAX_BYTES
+    return (
+        MIN_ROWS <= rows < MOST_ROWS
+        and n.size >= MIN_COLUMNS
+        and n.size * n.dtype.itemsize <= MAX_BYTES
+    )
 
 
 def _large(roots: Iterable[Node], least: int) -> set[Node]:
     """Values of at least so many elements from which maps and views compute the roots."""
-    return set(reach(roots, lambda n: [s for s in n.src if s.size >= least] if n.op in ELEMENTWISE or n.op in VIEWS else ()))
+    return set(
+        reach(
+            roots,
+            lambda n: (
+                [s for s in n.src if s.size >= least]
+                if n.op in ELEMENTWISE or n.op in VIEWS
+                else ()
+            ),
+        )
+    )
 
 
 def summed_vars(u: Unit) -> Outer:
@@ -57,7 +83,8 @@ def summed_vars(u: Unit) -> Outer:
 
 
 def turned(form: Form) -> Form | None:
-    """A group of column sums seen along its rows: what its reductions reduce as outer axes, if those lead and all share them."""
+    """A group of column sums seen along its rows: what its reductions reduce as outer axes, if
+    those lead and all share them."""
     units = form.units
     sums = [u for u in units if u.node.op is Op.REDUCE]
     if not sums or form.columns or any(not _sums_columns(u, form.outer[u]) for u in sums):
@@ -68,8 +95,14 @@ def turned(form: Form) -> Form | None:
     for u in inside.values():
         kept = form.outer[u] or ()
         own = [inside[r.base] for r in u.reads if r.base in inside]
-        if any(p in out.columns for p in own):  # a map of sums, of nothing else, with an element for each sum
-            if u.node.op is Op.REDUCE or kept != u.kept_vars() or any(p not in out.columns for p in own):
+        if any(
+            p in out.columns for p in own
+        ):  # a map of sums, of nothing else, with an element for each sum
+            if (
+                u.node.op is Op.REDUCE
+                or kept != u.kept_vars()
+                or any(p not in out.columns for p in own)
+            ):
                 return None
             out.outer[u], out.columns[u] = None, kept
             continue
@@ -83,13 +116,15 @@ def turned(form: Form) -> Form | None:
 
 
 def _sums_columns(u: Unit, kept: Outer | None) -> bool:
-    """Do the axes that it reduces lead, and are those that are left the outer ones, in their order?"""
+    """Do the axes that it reduces lead, and are those that are left the outer ones, in their
+    order?"""
     rows = summed_vars(u)
     return bool(rows) and bool(kept) and (*rows, *(kept or ())) == u.inner_vars(())
 
 
 def by_rows(form: Form) -> Form:
-    """The same group seen along its rows if these are many and its columns few: blocks of columns would be too few tasks."""
+    """The same group seen along its rows if these are many and its columns few: blocks of columns
+    would be too few tasks."""
     sums = [] if form.anchor else [u for u in form.units if u.node.op is Op.REDUCE]
     if not sums or sums[0].node.size >= FEW_COLUMNS or prod(domain(sums[0].node)) < LARGE:
         return form

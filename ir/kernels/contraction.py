@@ -29,22 +29,36 @@ def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
 
 
 def is_contraction(u: Unit, units: Units, users: Users) -> bool:
-    """A sum of products in which each factor has output axes of real extent that the other misses: M only in A, N only in B."""
-    if u.node.op is not Op.REDUCE or u.node.arg[0] != "add" or prod(domain(u.node)) < MIN_CONTRACTION:
+    """A sum of products in which each factor has output axes of real extent that the other misses:
+    M only in A, N only in B."""
+    if (
+        u.node.op is not Op.REDUCE
+        or u.node.arg[0] != "add"
+        or prod(domain(u.node)) < MIN_CONTRACTION
+    ):
         return False
     product = units.of.get(u.node.src[0])
-    if product is None or product.node.op is not Op.MUL or len(users[product.node]) != 1 or product.node in units.stored:
+    if (
+        product is None
+        or product.node.op is not Op.MUL
+        or len(users[product.node]) != 1
+        or product.node in units.stored
+    ):
         return False
     sides = factor_vars(u, product)
     if sides is None:
         return False
     a, b = sides
-    alone = [[v for v in u.kept_vars() if v in mine and v not in other] for mine, other in ((a, b), (b, a))]
+    alone = [
+        [v for v in u.kept_vars() if v in mine and v not in other]
+        for mine, other in ((a, b), (b, a))
+    ]
     return all(prod(v.extent for v in own) >= 2 for own in alone)
 
 
 def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) -> bool:
-    """Before there are units: is the sum over axes of a product, seen through views, a contraction?"""
+    """Before there are units: is the sum over axes of a product, seen through views, a
+    contraction?"""
     if product.op is not Op.MUL or not product.dtype.is_float:
         return False
     factors = [seen(f, views) for f in product.src]

@@ -3,8 +3,8 @@
     before                                  after
     max(x) | exp(x - max) | sum | div       one kernel: outer rows; stages max, sum(exp), write
 
-Two groups merge if the rules allow it (rules.py) and it saves bytes (search.py). What is gained: values stay in registers and
-cache.
+Two groups merge if the rules allow it (rules.py) and it saves bytes (search.py). What is gained:
+values stay in registers and cache.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ def fuse(units: Units, policy: Policy = EVERYTHING) -> Fused:
     """Groups units into kernels; deterministic."""
     f = Fusion(units, policy)
     kernels = {g: _kernel(f, g, i) for i, g in enumerate(merged(f))}
-    boundaries = [Boundary(kernels[h].name, k.name, _reason(f, h, g)) for g, k in kernels.items() for h in _sources(f, g)]
+    boundaries = [
+        Boundary(kernels[h].name, k.name, _reason(f, h, g))
+        for g, k in kernels.items()
+        for h in _sources(f, g)
+    ]
     return Fused(list(kernels.values()), boundaries)
 
 
@@ -45,16 +49,42 @@ def _sources(f: Fusion, g: Group) -> list[Group]:
 def _reason(f: Fusion, producer: Group, consumer: Group) -> Reason:
     """Why two groups stayed apart: asked again, since they have grown."""
     answer = legal(f, producer, consumer)
-    return answer if isinstance(answer, Reason) else Reason(Rule.CYCLE, "another kernel must run between them")
+    return (
+        answer
+        if isinstance(answer, Reason)
+        else Reason(Rule.CYCLE, "another kernel must run between them")
+    )
 
 
 def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
     form, members, inline = g.form, {u.node for u in g.units}, f.units.inline
     outputs = [u.node for u in g.units if f.escapes(u, form)]
-    read = dict.fromkeys(r.base for u in g.units for r in u.reads if r.base not in members or r.base not in f.units.of)
-    behind = toposort([n for n in read if n in inline])  # inline Nodes are evaluated here, from their 0-d inputs
-    inputs = list(dict.fromkeys([*(n for n in read if n not in inline), *(n for n in behind if n.op is Op.INPUT)]))
+    read = dict.fromkeys(
+        r.base
+        for u in g.units
+        for r in u.reads
+        if r.base not in members or r.base not in f.units.of
+    )
+    behind = toposort(
+        [n for n in read if n in inline]
+    )  # inline Nodes are evaluated here, from their 0-d inputs
+    inputs = list(
+        dict.fromkeys(
+            [*(n for n in read if n not in inline), *(n for n in behind if n.op is Op.INPUT)]
+        )
+    )
     outer = {u: axes for u, axes in form.outer.items() if axes is not None}
     kind: Kind = "chain" if g.chain is not None else kernel_kind(g.units, form.anchor)
     name = kernel_name(g.units, kind, form.anchor, number)
-    return Kernel(name, kind, g.units, outer, form.extents, outputs, inputs, form.anchor, g.chain, form.columns)
+    return Kernel(
+        name,
+        kind,
+        g.units,
+        outer,
+        form.extents,
+        outputs,
+        inputs,
+        form.anchor,
+        g.chain,
+        form.columns,
+    )

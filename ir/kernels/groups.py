@@ -1,4 +1,5 @@
-"""Kernels in the making. In: Units. Out: Groups of them, each with its Form, and what passes between them."""
+"""Kernels in the making. In: Units. Out: Groups of them, each with its Form, and what passes
+between them."""
 
 from __future__ import annotations
 
@@ -29,10 +30,14 @@ Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads
 class Policy:
     """What the kernels of a target may hold besides maps, reductions and one contraction."""
 
-    chains: Literal["none", "whole", "blocks"] = "whole"  # of contractions; "blocks": whose columns, or rows, come in blocks
+    chains: Literal["none", "whole", "blocks"] = (
+        "whole"  # of contractions; "blocks": whose columns, or rows, come in blocks
+    )
     pooled_epilogues: bool = True  # of convolutions
     column_sums: bool = True  # over the rows of a kernel of rows
-    contractions: bool = True  # sums of products as such; else a product is a map, and its sum a reduction
+    contractions: bool = (
+        True  # sums of products as such; else a product is a map, and its sum a reduction
+    )
 
 
 EVERYTHING = Policy()
@@ -62,10 +67,15 @@ class Fusion:
     def __init__(self, units: Units, policy: Policy = EVERYTHING) -> None:
         self.units, self.policy = units, policy
         self.users = users_of(units)
-        self.sources = {u: [(p, r) for r in u.reads if (p := units.of.get(r.base)) and p is not u] for u in units.order}
+        self.sources = {
+            u: [(p, r) for r in u.reads if (p := units.of.get(r.base)) and p is not u]
+            for u in units.order
+        }
         self.readers = {u: tuple(dict.fromkeys(c for c, _ in self._uses(u))) for u in units.order}
         self.group: dict[Unit, Group] = {}
-        self.parted: dict[Unit, Reason] = {}  # contractions that could be a chain, and why they are not
+        self.parted: dict[
+            Unit, Reason
+        ] = {}  # contractions that could be a chain, and why they are not
         self.serial = 0
         for u in units.order:
             self._add([u], Form({u: u.kept_vars()}))
@@ -80,7 +90,8 @@ class Fusion:
         self.group.update(dict.fromkeys(members, Group(members, form, self.serial, chain)))
 
     def _form_chains(self, finder: ChainFinder) -> None:
-        """Contractions whose space of values is never stored become one group, where that costs less."""
+        """Contractions whose space of values is never stored become one group, where that costs
+        less."""
         for chain in finder.chains():
             why = why_parted(chain, finder.contractions) if self.policy.chains == "whole" else None
             if why is not None:
@@ -88,12 +99,17 @@ class Fusion:
                 continue
             members = sorted(finder.members(chain), key=lambda u: u.position)
             outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
-            self._add(members, Form(outer | {u: u.kept_vars() for u in chain.results}, chain.results[0]), chain)
+            self._add(
+                members,
+                Form(outer | {u: u.kept_vars() for u in chain.results}, chain.results[0]),
+                chain,
+            )
 
     # ------------------------------------------------------------ what passes between groups
 
     def _uses(self, u: Unit) -> list[tuple[Unit, Read]]:
-        """Who reads the value of a unit (an input that is copied to an output is read where it lies)."""
+        """Who reads the value of a unit (an input that is copied to an output is read where it
+        lies)."""
         return self.users.get(u.node, []) if self.units.of.get(u.node) is u else []
 
     def edges_into(self, g: Group) -> Iterator[Edge]:
@@ -118,12 +134,18 @@ class Fusion:
     def bases(self, g: Group) -> set[Node]:
         """What a group reads from memory."""
         own = {u.node for u in g.units}
-        return {r.base for u in g.units for r in u.reads if r.base not in own and r.base not in self.units.inline}
+        return {
+            r.base
+            for u in g.units
+            for r in u.reads
+            if r.base not in own and r.base not in self.units.inline
+        }
 
     # ------------------------------------------------------------ changes
 
     def connect(self) -> None:
-        """Groups that exchange a value, or read the same one after each other, become neighbours."""
+        """Groups that exchange a value, or read the same one after each other, become
+        neighbours."""
         for readers in self.users.values():
             groups = list(dict.fromkeys(self.group[c] for c, _ in readers))
             for g, h in pairwise(groups):
@@ -148,7 +170,9 @@ class Fusion:
 
     def ordered(self) -> list[Group]:
         """Groups in an order that respects every edge, earliest units first."""
-        return earliest_first({g: self.needs(g) for g in set(self.group.values())}, lambda g: g.units[-1].position)
+        return earliest_first(
+            {g: self.needs(g) for g in set(self.group.values())}, lambda g: g.units[-1].position
+        )
 
 
 def _introduce(g: Group, h: Group) -> None:

@@ -1,4 +1,5 @@
-"""Units and Kernels: which values share loops. In: a simplified Graph. Out: Units with their index maps, grouped by fuse.py.
+"""Units and Kernels: which values share loops. In: a simplified Graph. Out: Units with their index
+maps, grouped by fuse.py.
 
 A Unit is one computed value and its iteration axes; the views between units have vanished into the
 indices of its Reads. A Kernel is a set of Units that share outer (parallel) axes.
@@ -22,9 +23,13 @@ from ..graph.views import resolve
 from ..ops.table import RECORDS, TRANSCENDENTAL
 from .places import Places, Read
 
-COST = {r.op: r.cost for r in RECORDS.values()} | {Op.ARGSORT: 30}  # rough operations an element, relative to an add
+COST = {r.op: r.cost for r in RECORDS.values()} | {
+    Op.ARGSORT: 30
+}  # rough operations an element, relative to an add
 MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
-CHEAP_EXPONENTS = frozenset({-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0})  # powers that are products, roots and quotients
+CHEAP_EXPONENTS = frozenset(
+    {-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0}
+)  # powers that are products, roots and quotients
 
 
 def cost(n: Node) -> int:
@@ -52,13 +57,16 @@ def kept_axes(n: Node) -> tuple[int, ...]:
 
 @dataclass(eq=False)
 class Unit:
-    """A computed Node with loop variables for its axes, each axis split into the factors that its neighbours need."""
+    """A computed Node with loop variables for its axes, each axis split into the factors that its
+    neighbours need."""
 
     node: Node
     position: int
     axes: list[list[Var]] = field(default_factory=list)
     _reads: list[Read] | None = field(init=False, default=None)
-    _places: dict[tuple[Var, ...], Places] = field(init=False, default_factory=dict)  # of `reads`, by the outer axes
+    _places: dict[tuple[Var, ...], Places] = field(
+        init=False, default_factory=dict
+    )  # of `reads`, by the outer axes
 
     def __post_init__(self) -> None:
         self.axes = self.axes or [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]
@@ -78,7 +86,8 @@ class Unit:
         return tuple(v for sub in self.axes for v in sub if v.extent > 1 and v not in outer)
 
     def places(self, outer: tuple[Var, ...]) -> Places:
-        """Where its own element and those that it reads lie in loops of which these are the outer ones."""
+        """Where its own element and those that it reads lie in loops of which these are the outer
+        ones."""
         places = self._places.get(outer)
         if places is None:
             places = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
@@ -97,10 +106,15 @@ class Unit:
             return [r for s in n.src for r in reads_of(s, at)]
         if n.op is Op.SCATTER:
             free = _free(n.src[0])
-            return [*reads_of(n.src[0], free), *(r for s in n.src[1:] for r in reads_of(s, free[: n.src[1].ndim]))]
+            return [
+                *reads_of(n.src[0], free),
+                *(r for s in n.src[1:] for r in reads_of(s, free[: n.src[1].ndim])),
+            ]
         if n.op is Op.ELSEWHERE:
             return [r for s in n.src for r in reads_of(s, _free(s))]
-        return reads_of(n.src[0] if n.op is Op.KEEP else n, at)  # a copy of a view, a leaf or a kept value
+        return reads_of(
+            n.src[0] if n.op is Op.KEEP else n, at
+        )  # a copy of a view, a leaf or a kept value
 
     def split(self, v: Var, by: int) -> None:
         """Splits variable v (extent divisible by `by`) into an outer and an inner one."""
@@ -135,7 +149,8 @@ def at_sub_axes(index: Index, sub: list[Var]) -> list[Index]:
 
 
 def zero_outside(n: Node, index: list[Index]) -> list[Range]:
-    """Conditions without any of which n[index] is 0: those of padding, also of the factors of a product."""
+    """Conditions without any of which n[index] is 0: those of padding, also of the factors of a
+    product."""
     conditions: list[Range] = []
     waiting, seen = [(n, index)], set()
     while waiting:
@@ -148,7 +163,8 @@ def zero_outside(n: Node, index: list[Index]) -> list[Range]:
 
 
 def is_widening(n: Node) -> bool:
-    """Is it a 16-bit float as a wider one? That is part of reading it: in memory it would take more room than its source."""
+    """Is it a 16-bit float as a wider one? That is part of reading it: in memory it would take more
+    room than its source."""
     return n.op is Op.CAST and n.dtype.is_float and n.src[0].dtype.is_half and not n.dtype.is_half
 
 
@@ -204,7 +220,9 @@ class Chain:
     inner: list[Unit]  # maps of the space and of its rows, reductions along its rows; in order
     results: list[Unit]
     labels: dict[Unit, Labels]
-    owner: dict[Unit, Unit] = field(default_factory=dict)  # a unit of the epilogue -> the result it follows
+    owner: dict[Unit, Unit] = field(
+        default_factory=dict
+    )  # a unit of the epilogue -> the result it follows
 
     @property
     def contractions(self) -> list[Unit]:
@@ -233,9 +251,11 @@ Kind = Literal["map", "rows", "contraction", "chain", "scan", "scatter", "sort"]
 
 @dataclass(eq=False)
 class Kernel:
-    """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none).
+    """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a
+    prologue have none).
 
-    `columns`: reductions over the outer axes and maps of these, with what is left of their axes; maps have no `outer`.
+    `columns`: reductions over the outer axes and maps of these, with what is left of their axes;
+    maps have no `outer`.
     """
 
     name: str
@@ -255,7 +275,13 @@ NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name me
 
 
 # of a kernel without contractions: that of the first of these ops in it
-KINDS: dict[Op, Kind] = {Op.SCATTER: "scatter", Op.SCAN: "scan", Op.SCANMUL: "scan", Op.ARGSORT: "sort", Op.REDUCE: "rows"}
+KINDS: dict[Op, Kind] = {
+    Op.SCATTER: "scatter",
+    Op.SCAN: "scan",
+    Op.SCANMUL: "scan",
+    Op.ARGSORT: "sort",
+    Op.REDUCE: "rows",
+}
 
 
 def kernel_kind(units: list[Unit], anchor: Unit | None) -> Kind:
@@ -270,4 +296,6 @@ def kernel_name(units: list[Unit], kind: Kind, anchor: Unit | None, number: int)
     """A readable name: number, kind, then the weightiest operations."""
     named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
     words = [WORDS[n.arg[0]] if n.op is Op.REDUCE else n.op.value for n in named]
-    return "_".join([f"k{number}", "matmul" if kind == "contraction" else kind, *list(dict.fromkeys(words))[:4]])
+    return "_".join(
+        [f"k{number}", "matmul" if kind == "contraction" else kind, *list(dict.fromkeys(words))[:4]]
+    )

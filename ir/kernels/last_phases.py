@@ -1,7 +1,8 @@
-"""Last phases of a kernel of rows: they add partial sums and map the sums. In: a Kernel with `columns`. Out: Kernels.
+"""Last phases of a kernel of rows: they add partial sums and map the sums. In: a Kernel with
+`columns`. Out: Kernels.
 
-    before    y by rows; sum of g * y over all rows; w - rate * sum
-    after     w - rate * sum over i of parts[i], where parts[i] is the sum of g * y over the rows of chunk i
+    before    y by rows; sum of g * y over all rows; w - rate * sum after     w - rate * sum over i
+    of parts[i], where parts[i] is the sum of g * y over the rows of chunk i
 
 How many parts a sum has is for a schedule to say.
 """
@@ -20,7 +21,8 @@ from .units import Units, refine
 
 @dataclass
 class LastPhases:
-    """A kernel for each shape of sums, the INPUT that holds the parts of each sum, and what outputs are in the whole kernel."""
+    """A kernel for each shape of sums, the INPUT that holds the parts of each sum, and what outputs
+    are in the whole kernel."""
 
     kernels: list[Kernel]
     parts: dict[Node, Node]
@@ -29,7 +31,10 @@ class LastPhases:
 
 def last_phases_of(kernel: Kernel, counts: Mapping[Node, int]) -> LastPhases:
     """The last phases over so many parts of each sum."""
-    parts = {n: leaf(("parts", i), n.dtype, (count, *n.shape)) for i, (n, count) in enumerate(counts.items())}
+    parts = {
+        n: leaf(("parts", i), n.dtype, (count, *n.shape))
+        for i, (n, count) in enumerate(counts.items())
+    }
     after = list(dict.fromkeys(u.node for u in kernel.units if u in kernel.columns))
     new = {n: n for n in kernel.inputs} | {n: _total(n, p) for n, p in parts.items()}
     now = dict(zip(after, substituted(after, new), strict=True))
@@ -44,10 +49,18 @@ def last_phases_of(kernel: Kernel, counts: Mapping[Node, int]) -> LastPhases:
     for extents, own in by_shape.items():
         members = {u.node for u in own}
         stored = [n for n in outputs if n in members]
-        kernels.append(Kernel(kernel.name, "rows", own, {u: u.kept_vars() for u in own}, extents, stored, inputs))
+        kernels.append(
+            Kernel(
+                kernel.name, "rows", own, {u: u.kept_vars() for u in own}, extents, stored, inputs
+            )
+        )
     return LastPhases(kernels, parts, outputs)
 
 
 def _total(n: Node, parts: Node) -> Node:
     """A sum out of its parts."""
-    return reduce(n.arg[0], parts, (0,)) if parts.shape[0] > 1 else node(Op.KEEP, (reshape(parts, n.shape),))
+    return (
+        reduce(n.arg[0], parts, (0,))
+        if parts.shape[0] > 1
+        else node(Op.KEEP, (reshape(parts, n.shape),))
+    )

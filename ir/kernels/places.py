@@ -26,16 +26,22 @@ class Read:
 
 
 class Places:
-    """Elements that a unit computes and reads, in terms of loop axes that all units of a kernel share.
+    """Elements that a unit computes and reads, in terms of loop axes that all units of a kernel
+    share.
 
-    `axes`: the variables that each axis of the unit was split into. Equal places are one element of the same Node.
+    `axes`: the variables that each axis of the unit was split into. Equal places are one element of
+    the same Node.
     """
 
-    def __init__(self, outer: tuple[Var, ...], inner: tuple[Var, ...], axes: list[list[Var]]) -> None:
+    def __init__(
+        self, outer: tuple[Var, ...], inner: tuple[Var, ...], axes: list[list[Var]]
+    ) -> None:
         self.inner = prod([v.extent for v in inner])  # elements
         self.names: dict[Var, Name] = {v: ("outer", i, v.extent) for i, v in enumerate(outer)}
         self.names.update((v, ("inner", i, v.extent)) for i, v in enumerate(inner))
-        self.own = tuple([(0, frozenset((self.names[v], c) for v, c in _coefficients(sub))) for sub in axes])
+        self.own = tuple(
+            [(0, frozenset((self.names[v], c) for v, c in _coefficients(sub))) for sub in axes]
+        )
         self._inside = {*inner}
         self._of: dict[int, Place] = {}
         self._reach: dict[int, int] = {}
@@ -65,7 +71,8 @@ class Places:
 
 
 def _coefficients(sub: list[Var]) -> Iterator[tuple[Var, int]]:
-    """Of the variables that an axis was split into, in row-major order; those of extent 1 are no part of an index."""
+    """Of the variables that an axis was split into, in row-major order; those of extent 1 are no
+    part of an index."""
     step = 1
     for v in reversed(sub):
         if v.extent > 1:

@@ -1,9 +1,11 @@
 """Evaluation counts of the values of a kernel in the making. In: units, their edges and outer axes.
 Out: counts.
 
-    y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel, 1024 times
+    y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel,
+    1024 times
 
-What is read under other conditions, as padding sets them, is evaluated again even at the same place.
+What is read under other conditions, as padding sets them, is evaluated again even at the same
+place.
 """
 
 from __future__ import annotations
@@ -20,13 +22,15 @@ from .reason import Reason, Rule
 
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
 MOST = 64  # places that are distinguished
-Path = tuple[object, ...]  # where units are read on the way from a result down to a unit, but for their own elements
+Path = tuple[
+    object, ...
+]  # where units are read on the way from a result down to a unit, but for their own elements
 HERE = frozenset[Path]({()})
 
 
 def copies(form: Form, users: Users) -> dict[Unit, int]:
-    """For each unit, at how many different places relative to the loops, or under how many conditions, its value is needed; not
-    counted beyond MOST.
+    """For each unit, at how many different places relative to the loops, or under how many
+    conditions, its value is needed; not counted beyond MOST.
     """
     paths: dict[Unit, frozenset[Path]] = {}
     places: dict[Unit, Places] = {}
@@ -42,18 +46,25 @@ def copies(form: Form, users: Users) -> dict[Unit, int]:
     return {u: len(ways) for u, ways in paths.items()}
 
 
-def refuse_recompute(form: Form, edges: Iterable[tuple[Unit, Unit, Read]], users: Users) -> Reason | None:
-    """A map read through a window or at several places of the row would be evaluated again and again."""
+def refuse_recompute(
+    form: Form, edges: Iterable[tuple[Unit, Unit, Read]], users: Users
+) -> Reason | None:
+    """A map read through a window or at several places of the row would be evaluated again and
+    again."""
     for u, places in copies(form, users).items():
         if places > 1 and places * cost(u.node) > MAX_REPEATED:
-            return Reason(Rule.RECOMPUTE, f"{u} would be evaluated at {places} places for each element")
+            return Reason(
+                Rule.RECOMPUTE, f"{u} would be evaluated at {places} places for each element"
+            )
     for p, c, r in edges:
         p_outer, c_outer = form.outer.get(p), form.outer[c]
         if p_outer is None or c_outer is None or p.node.op is Op.REDUCE:
             continue
         times = c.places(c_outer).reach(r) / p.places(p_outer).inner
         if times > 1 and times * cost(p.node) > MAX_REPEATED:
-            return Reason(Rule.RECOMPUTE, f"{p} would be evaluated {times:.0f} times for each element")
+            return Reason(
+                Rule.RECOMPUTE, f"{p} would be evaluated {times:.0f} times for each element"
+            )
     return None
 
 
@@ -65,5 +76,6 @@ def _joined(ways: Sequence[frozenset[Path]]) -> frozenset[Path]:
 
 
 def _through(own: Path, place: Path, paths: frozenset[Path]) -> frozenset[Path]:
-    """Ways to a unit that is read: those to its reader, and one step more unless that reads the unit's own element."""
+    """Ways to a unit that is read: those to its reader, and one step more unless that reads the
+    unit's own element."""
     return paths if place == own else frozenset([(place, *path) for path in paths])

@@ -1,8 +1,9 @@
-"""The rules of fusion, as two lists. In: two Groups. Out: the Form of both as one kernel, or the Reason why not.
+"""The rules of fusion, as two lists. In: two Groups. Out: the Form of both as one kernel, or the
+Reason why not.
 
-JOINS are the ways of being one kernel, and what rules out any; the first that applies answers. Most pairs run over the outer
-axes that they share, at the identity on every edge between them; LIMITS are what such a kernel keeps to besides.
-A rule is explained in reason.py.
+JOINS are the ways of being one kernel, and what rules out any; the first that applies answers. Most
+pairs run over the outer axes that they share, at the identity on every edge between them; LIMITS
+are what such a kernel keeps to besides. A rule is explained in reason.py.
 """
 
 from __future__ import annotations
@@ -39,12 +40,18 @@ def _one_contraction(f: Fusion, a: Group, b: Group) -> Reason | None:
         parted = f.parted.get(a.form.anchor)
         if parted is not None and parted is f.parted.get(b.form.anchor):
             return parted
-        return Reason(Rule.ONE_CONTRACTION, f"{a.form.anchor} and {b.form.anchor} would share a kernel")
+        return Reason(
+            Rule.ONE_CONTRACTION, f"{a.form.anchor} and {b.form.anchor} would share a kernel"
+        )
     return None
 
 
 def _own_loops(f: Fusion, a: Group, b: Group) -> Reason | None:
-    return Reason(Rule.OWN_LOOPS, "a scan, scatter or sort keeps its own kernel") if a.is_alone or b.is_alone else None
+    return (
+        Reason(Rule.OWN_LOOPS, "a scan, scatter or sort keeps its own kernel")
+        if a.is_alone or b.is_alone
+        else None
+    )
 
 
 def _prologue(f: Fusion, a: Group, b: Group) -> Form | Reason | None:
@@ -61,7 +68,9 @@ def _prologue(f: Fusion, a: Group, b: Group) -> Form | Reason | None:
     times = copies(form, f.users)
     total = sum(cost(u.node) * times[u] for u in a.units)
     if total > PROLOGUE_COST:
-        return Reason(Rule.COSTLY_PROLOGUE, f"{total} operations an element would be repeated while packing")
+        return Reason(
+            Rule.COSTLY_PROLOGUE, f"{total} operations an element would be repeated while packing"
+        )
     return form
 
 
@@ -87,7 +96,9 @@ def _after_columns(f: Fusion, a: Group, b: Group) -> Form | Reason | None:
     edges = f.edges(a, b) if a.form.columns else []
     if not any(p in a.form.columns for p, _, _ in edges):
         return None
-    if b.form.anchor is not None or any(u.node.op not in ELEMENTWISE or u.kept_vars() != b.form.outer[u] for u in b.units):
+    if b.form.anchor is not None or any(
+        u.node.op not in ELEMENTWISE or u.kept_vars() != b.form.outer[u] for u in b.units
+    ):
         return Reason(Rule.COLUMN_SUMS, f"{b.units[0]} needs them whole")
     for p, c, r in edges:
         if not reads_own_place(p, a.form.columns.get(p, ()), c, r):
@@ -100,7 +111,12 @@ def _after_columns(f: Fusion, a: Group, b: Group) -> Form | Reason | None:
 def _over_shared_axes(f: Fusion, a: Group, b: Group) -> Form | Reason:
     """Both over the same outer axes; or else one as column sums in the kernel of the other."""
     answer = _side_by_side(f, a, b, a.form, b.form)
-    if isinstance(answer, Form) or a.form.anchor is not None or b.form.anchor is not None or not f.policy.column_sums:
+    if (
+        isinstance(answer, Form)
+        or a.form.anchor is not None
+        or b.form.anchor is not None
+        or not f.policy.column_sums
+    ):
         return answer
     for of_a, of_b in ((a.form, turned(b.form)), (turned(a.form), b.form)):
         if of_a is not None and of_b is not None and isinstance(answer, Reason):
@@ -130,7 +146,9 @@ def _side_by_side(f: Fusion, a: Group, b: Group, of_a: Form, of_b: Form) -> Form
     return next((refusal for refusal in refusals if refusal is not None), form)
 
 
-def _edge_pairs(f: Fusion, a: Group, b: Group, of_a: Form, of_b: Form) -> set[tuple[int, int]] | None:
+def _edge_pairs(
+    f: Fusion, a: Group, b: Group, of_a: Form, of_b: Form
+) -> set[tuple[int, int]] | None:
     """Pairs of outer axes that are the same axis on every edge; None if there is no edge."""
     pairs: set[tuple[int, int]] | None = None
     for p, c, r in f.edges(a, b):
@@ -160,7 +178,12 @@ def _whole_rows(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     """Reductions keep the shared outer axes and no other."""
     width = len(form.extents)
     for u in form.running:
-        if u.node.op is Op.REDUCE and u is not form.anchor and u not in form.columns and len(u.kept_vars()) != width:
+        if (
+            u.node.op is Op.REDUCE
+            and u is not form.anchor
+            and u not in form.columns
+            and len(u.kept_vars()) != width
+        ):
             return Reason(Rule.MISALIGNED, f"{u} does not run over the shared outer axes alone")
     return None
 
@@ -176,16 +199,27 @@ def _epilogue(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     anchor = form.anchor
     if anchor is None:
         return None
-    if not f.policy.pooled_epilogues and any(u.node.op is Op.REDUCE and u is not anchor for u in form.running):
-        return Reason(Rule.EPILOGUE, "a reduction behind a contraction keeps its own kernel on this target")
-    return refuse_epilogue(form, anchor, f.units.of[anchor.node.src[0]], lambda u: f.escapes(u, form))
+    if not f.policy.pooled_epilogues and any(
+        u.node.op is Op.REDUCE and u is not anchor for u in form.running
+    ):
+        return Reason(
+            Rule.EPILOGUE, "a reduction behind a contraction keeps its own kernel on this target"
+        )
+    return refuse_epilogue(
+        form, anchor, f.units.of[anchor.node.src[0]], lambda u: f.escapes(u, form)
+    )
 
 
 def _like_maps(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     """Maps alone share all of their axes."""
     old, new = (a.form.extents, b.form.extents), len(form.extents)
-    if any(len(extents) != new for extents in old) and not any(u.node.op is Op.REDUCE for u in form.running):
-        return Reason(Rule.MISALIGNED, f"maps over {list(old[0])} and {list(old[1])} do not index each other alike")
+    if any(len(extents) != new for extents in old) and not any(
+        u.node.op is Op.REDUCE for u in form.running
+    ):
+        return Reason(
+            Rule.MISALIGNED,
+            f"maps over {list(old[0])} and {list(old[1])} do not index each other alike",
+        )
     return None
 
 

@@ -1,4 +1,5 @@
-"""The search for merges: the legal one that saves the most bytes comes next. In: the state of fusion. Out: Groups in order."""
+"""The search for merges: the legal one that saves the most bytes comes next. In: the state of
+fusion. Out: Groups in order."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .rules import MAX_BUFFERS, legal
 
 
 def merged(f: Fusion) -> list[Group]:
-    """The groups that are left when no pair may merge and save bytes, in an order in which they can run."""
+    """The groups that are left when no pair may merge and save bytes, in an order in which they can
+    run."""
     absorb_maps(f)
     f.connect()
     order, candidates = Order(f.ordered(), f.needs), Candidates(f)
@@ -37,7 +39,8 @@ def merged(f: Fusion) -> list[Group]:
 
 
 class Candidates:
-    """Pairs of neighbours whose merging saves bytes, the best first; more may come while they are walked."""
+    """Pairs of neighbours whose merging saves bytes, the best first; more may come while they are
+    walked."""
 
     def __init__(self, f: Fusion) -> None:
         self.f = f
@@ -49,7 +52,9 @@ class Candidates:
         for h in others:
             saved = self.saved(g, h)
             if saved > 0:
-                last = g.form.anchor is not None or h.form.anchor is not None  # of equals: what it writes is stored at once
+                last = (
+                    g.form.anchor is not None or h.form.anchor is not None
+                )  # of equals: what it writes is stored at once
                 low, high = sorted((g.serial, h.serial))
                 heapq.heappush(self.heap, (-saved, last, low, high, g, h))
 
@@ -70,11 +75,17 @@ class Candidates:
 
 
 def absorb_maps(f: Fusion) -> None:
-    """Merges each map into the group of its only consumers: cannot make a cycle, so no search is needed."""
+    """Merges each map into the group of its only consumers: cannot make a cycle, so no search is
+    needed."""
     bases = {g: _fixed_reads(f, g) for g in set(f.group.values())}
     for u in reversed(f.units.order):
         own = f.group[u]
-        if f.is_output(u) or u.node.op not in ELEMENTWISE or own.form.anchor is not None or len(own.units) > 1:
+        if (
+            f.is_output(u)
+            or u.node.op not in ELEMENTWISE
+            or own.form.anchor is not None
+            or len(own.units) > 1
+        ):
             continue
         targets = {f.group[c] for c, _ in f.users.get(u.node, [])}
         if len(targets) == 1 and own not in targets:
@@ -91,12 +102,18 @@ def absorb_maps(f: Fusion) -> None:
 
 
 def _fixed_reads(f: Fusion, g: Group) -> set[Node]:
-    """What g reads from memory whatever is absorbed: not the maps that may still become part of it."""
-    return {n for n in f.bases(g) if n not in f.units.of or n.op not in ELEMENTWISE or f.is_output(f.units.of[n])}
+    """What g reads from memory whatever is absorbed: not the maps that may still become part of
+    it."""
+    return {
+        n
+        for n in f.bases(g)
+        if n not in f.units.of or n.op not in ELEMENTWISE or f.is_output(f.units.of[n])
+    }
 
 
 def _outer_within(f: Fusion, u: Unit, target: Group) -> Outer | None:
-    """The outer variables of a map that every consumer in the target group reads at the identity, if it is a plain map."""
+    """The outer variables of a map that every consumer in the target group reads at the identity,
+    if it is a plain map."""
     if target.form.anchor is not None or target.is_alone:
         return None
     return extended(u, f.users[u.node], target.form)

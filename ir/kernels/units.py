@@ -1,4 +1,5 @@
-"""Graph -> Units with commonly refined axes: (B*T, V) and (B, T, V) meet as (B, T, V). In: roots. Out: Units in order."""
+"""Graph -> Units with commonly refined axes: (B*T, V) and (B, T, V) meet as (B, T, V). In: roots.
+Out: Units in order."""
 
 from __future__ import annotations
 
@@ -10,13 +11,15 @@ from ..graph.index import Div, Index, Mod, Var, row_major
 from ..graph.op import ELEMENTWISE, HINTS, LEAVES, SCANS, VIEWS, Op
 from .kernel import Unit, at_sub_axes, cost, is_widening
 
-INLINE_COST = 16  # a value made of constants and counters is recomputed where it is used, up to this many operations
+# a value made of constants and counters is recomputed where it is used, up to this many operations
+INLINE_COST = 16
 MAX_SPLITS = 6  # sub-axes of one axis
 
 
 @dataclass
 class Units:
-    """The units of a Graph; `of` finds the unit of a Node, `inline` are Nodes evaluated where they are used."""
+    """The units of a Graph; `of` finds the unit of a Node, `inline` are Nodes evaluated where they
+    are used."""
 
     order: list[Unit]
     of: dict[Node, Unit]
@@ -25,18 +28,25 @@ class Units:
 
 
 def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
-    """A Unit for each computed Node, axes refined so that reshapes between units need no division; `kept` go to memory too."""
+    """A Unit for each computed Node, axes refined so that reshapes between units need no division;
+    `kept` go to memory too."""
     roots = list(roots)
     order = toposort(roots)
     inline = inline_nodes(order)
     stored, copies = _stored([*roots, *kept], order)
     units: list[Unit] = []
     for n in order:
-        is_value = n.op in ELEMENTWISE or n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE)
+        is_value = (
+            n.op in ELEMENTWISE
+            or n.op in SCANS
+            or n.op in (Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE)
+        )
         elsewhere = n in inline or is_widening(n)  # evaluated where it is used
         if n.size and ((is_value and (not elsewhere or n in stored)) or n in copies):
             units.append(Unit(n, len(units)))
-    collected = Units(units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored)
+    collected = Units(
+        units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored
+    )
     refine(collected)
     return collected
 
@@ -55,9 +65,12 @@ def inline_nodes(order: list[Node]) -> set[Node]:
 
 
 def _stored(roots: list[Node], order: list[Node]) -> tuple[set[Node], set[Node]]:
-    """(Nodes that live in memory, those of them that are views or leaves and need a copying unit)."""
+    """(Nodes that live in memory, those of them that are views or leaves and need a copying
+    unit)."""
     stored = {n for n in order if n.op is Op.KEEP} | set(roots)
-    copies = {n for n in stored if n.op in VIEWS or n.op in HINTS or n.op in LEAVES or n.op is Op.GATHER}
+    copies = {
+        n for n in stored if n.op in VIEWS or n.op in HINTS or n.op in LEAVES or n.op is Op.GATHER
+    }
     return stored, copies
 
 
@@ -68,7 +81,10 @@ def refine(units: Units) -> None:
         for r in u.reads:
             if r.base in units.of and units.of[r.base] is not u:
                 users[units.of[r.base]].append(u)
-    work, changed = list(units.order), set(units.order)  # a unit has nothing new to split unless it or what it reads changed
+    work, changed = (
+        list(units.order),
+        set(units.order),
+    )  # a unit has nothing new to split unless it or what it reads changed
     while work:
         u = work.pop()
         if u not in changed:
@@ -103,7 +119,11 @@ def _refine_reads(u: Unit, units: Units) -> set[Unit]:
 
 
 def _splittable(u: Unit, v: Var, by: int) -> bool:
-    return v.extent % by == 0 and 1 < by < v.extent and any(v in sub and len(sub) < MAX_SPLITS for sub in u.axes)
+    return (
+        v.extent % by == 0
+        and 1 < by < v.extent
+        and any(v in sub and len(sub) < MAX_SPLITS for sub in u.axes)
+    )
 
 
 def _division(e: Index) -> tuple[Var, int] | None:
@@ -118,11 +138,15 @@ def _division(e: Index) -> tuple[Var, int] | None:
 
 
 def _merge_cut(e: Index, sub: list[Var], producer: Unit) -> bool:
-    """Where a consumer reads one axis as hi*m + lo over the whole extent, splits the producer's axis at m."""
+    """Where a consumer reads one axis as hi*m + lo over the whole extent, splits the producer's
+    axis at m."""
     if len(sub) >= MAX_SPLITS or e.const or len(e.terms) < 2:
         return False
     if len(sub) > 1:
-        return any(_merge_cut(part, [v], producer) for part, v in zip(at_sub_axes(e, sub), sub, strict=True))
+        return any(
+            _merge_cut(part, [v], producer)
+            for part, v in zip(at_sub_axes(e, sub), sub, strict=True)
+        )
     parts = sorted(e.terms, key=lambda tc: tc[1])
     stride = 1
     for t, c in parts:
@@ -130,7 +154,11 @@ def _merge_cut(e: Index, sub: list[Var], producer: Unit) -> bool:
             return False
         stride *= t.extent
     low = parts[0][0]
-    if stride != sub[0].extent or not isinstance(low, Var) or not _splittable(producer, sub[0], low.extent):
+    if (
+        stride != sub[0].extent
+        or not isinstance(low, Var)
+        or not _splittable(producer, sub[0], low.extent)
+    ):
         return False
     producer.split(sub[0], low.extent)
     return True

@@ -1,4 +1,5 @@
-"""Expressions as people write them. In: a Node, the texts of its operands. Out: infix text, and how tightly it binds."""
+"""Expressions as people write them. In: a Node, the texts of its operands. Out: infix text, and how
+tightly it binds."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def infix(n: Node, operands: Sequence[Text]) -> Text:
             return f"-{inside(x, _PREFIX)}", _PREFIX
         case Op.XOR, [x, (("True", _) | ("-1", _))]:
             return f"~{inside(x, _PREFIX)}", _PREFIX
-        case (Op.CAST | Op.BITCAST), [(text, _)]:
+        case ((Op.CAST | Op.BITCAST), [(text, _)]):
             return f"{'bits as ' if n.op is Op.BITCAST else ''}{n.dtype.name}({text})", ATOM
     record = RECORDS.get(n.op)
     if record and record.infix:

@@ -1,7 +1,9 @@
-"""Runs Loops an element at a time: the meaning of the language. In: Loops, flat arrays, params. Out: failed checks.
+"""Runs Loops an element at a time: the meaning of the language. In: Loops, flat arrays, params.
+Out: failed checks.
 
-A lane loop is a loop, an accumulator an array, a Reduce one combination. Arrays are changed in place. The value of a
-statement is computed whether its mask holds or not: a LOAD that may lie outside its buffer needs a mask of its own.
+A lane loop is a loop, an accumulator an array, a Reduce one combination. Arrays are changed in
+place. The value of a statement is computed whether its mask holds or not: a LOAD that may lie
+outside its buffer needs a mask of its own.
 """
 
 from __future__ import annotations
@@ -20,16 +22,40 @@ from ..graph.index import Index, Mask, Var
 from ..graph.op import Op
 from ..ops.table import VALUES
 from .interp_code import Code
-from .loop import Alloc, Buf, Check, Commit, Copy, Extent, For, If, Loops, Matrix, Multiply, Prefetch, Reduce, Stmt, Store, Wait
+from .loop import (
+    Alloc,
+    Buf,
+    Check,
+    Commit,
+    Copy,
+    Extent,
+    For,
+    If,
+    Loops,
+    Matrix,
+    Multiply,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Store,
+    Wait,
+)
 from .tensor_core_layout import places
 
 Array = np.ndarray[Any, Any]
 Failure = tuple[int, int, int]  # site, position, index value
 
 
-def run(loops: Loops, buffers: Sequence[Array], params: Mapping[str, int] | Sequence[int] = ()) -> list[Failure]:
-    """Runs every phase over all its chunks; gives the failures of Checks, the lowest (site, position) first."""
-    named = params if isinstance(params, Mapping) else dict(zip((p.name for p in loops.params), params, strict=True))
+def run(
+    loops: Loops, buffers: Sequence[Array], params: Mapping[str, int] | Sequence[int] = ()
+) -> list[Failure]:
+    """Runs every phase over all its chunks; gives the failures of Checks, the lowest (site,
+    position) first."""
+    named = (
+        params
+        if isinstance(params, Mapping)
+        else dict(zip((p.name for p in loops.params), params, strict=True))
+    )
     machine = _Machine(dict(zip(loops.buffers, buffers, strict=True)), named)
     with np.errstate(all="ignore"):
         machine.body(list(loops.phases))
@@ -42,7 +68,9 @@ class _Machine:
         self.memory, self.params = memory, params
         self.vars: dict[Var, int] = {}
         self.failures: list[Failure] = []
-        self.copies: list[list[Callable[[], None]]] = [[]]  # on their way, by group; the last one is still open
+        self.copies: list[list[Callable[[], None]]] = [
+            []
+        ]  # on their way, by group; the last one is still open
         self.made: dict[int, Any] = {}  # functions, by the identity of what the Loops hold
 
     def code(self) -> Code:
@@ -156,7 +184,8 @@ class _Machine:
         return bool(known())
 
     def place(self, buf: Buf, index: Index) -> int:
-        """An element's position; machine code would read or write foreign memory where this raises."""
+        """An element's position; machine code would read or write foreign memory where this
+        raises."""
         at, size = self.at(index), len(self.memory[buf])
         if not 0 <= at < size:
             raise IndexError(f"{buf}[{index}]: {at} is outside 0..{size}")
@@ -180,7 +209,11 @@ class _Machine:
 
 def _meaning(n: Node) -> Callable[..., Any]:
     """What an operation does with scalars."""
-    return OPS[n.op] if n.op in OPS else lambda *src: np.asarray(VALUES[n.op](n, *map(np.asarray, src)))[()]
+    return (
+        OPS[n.op]
+        if n.op in OPS
+        else lambda *src: np.asarray(VALUES[n.op](n, *map(np.asarray, src)))[()]
+    )
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
@@ -207,7 +240,8 @@ def _multiply(a: Any, b: Any) -> Any:
 
 _REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {"add": _add, "mul": _multiply, "max": _maximum}
 
-# Those that loops alone have, and those that need no more of NumPy than its function: they are most.
+# Those that loops alone have, and those that need no more of NumPy than its function: they are
+# most.
 OPS: dict[Op, Callable[..., Any]] = {
     Op.ADD: operator.add,
     Op.SUB: operator.sub,

@@ -1,6 +1,8 @@
-"""Python functions of statements, for the interpreter of Loops. In: Nodes, Indexes, masks. Out: the lines of a function, and it.
+"""Python functions of statements, for the interpreter of Loops. In: Nodes, Indexes, masks. Out: the
+lines of a function, and it.
 
-A function finds each variable in `vars` and each buffer in `memory`; it evaluates every Node once, operands first.
+A function finds each variable in `vars` and each buffer in `memory`; it evaluates every Node once,
+operands first.
 """
 
 from __future__ import annotations
@@ -22,9 +24,17 @@ class Code:
     """The lines of one function. `meaning` gives what an operation does with scalars."""
 
     def __init__(
-        self, memory: Mapping[Buf, Any], variables: Mapping[Var, int], meaning: Callable[[Node], Callable[..., Any]]
+        self,
+        memory: Mapping[Buf, Any],
+        variables: Mapping[Var, int],
+        meaning: Callable[[Node], Callable[..., Any]],
     ) -> None:
-        self.names: dict[str, Any] = {"memory": memory, "vars": variables, "inside": _inside, "outside": _outside}
+        self.names: dict[str, Any] = {
+            "memory": memory,
+            "vars": variables,
+            "inside": _inside,
+            "outside": _outside,
+        }
         self.meaning = meaning
         self.lines, self.depth, self.serial = ["def run():"], 1, count()
         self.known: dict[Node, str] = {}  # the name of the value of each Node so far
@@ -64,7 +74,8 @@ class Code:
         return [f"{r.lo} <= {self.index(r.index)} < {r.hi}" for r in mask]
 
     def element(self, buf: Buf, index: Index) -> None:
-        """Lines after which it is array[at]; machine code would read or write foreign memory where they raise."""
+        """Lines after which it is array[at]; machine code would read or write foreign memory where
+        they raise."""
         place = f"{self.name(buf)}, {self.name(index)}"
         self.line(f"array, at = memory[{self.name(buf)}], {self.index(index)}")
         self.line(f"if not 0 <= at < len(array): outside({place}, at, len(array))")
@@ -85,7 +96,9 @@ class Code:
             self.line(f"{name} = {self.name(np.int64)}({self.index(n.arg)})")
         else:
             operands = ", ".join(self.known[s] for s in n.src)
-            self.line(f"{name} = {self.name(n.dtype.numpy.type)}({self.name(self.meaning(n))}({operands}))")
+            self.line(
+                f"{name} = {self.name(n.dtype.numpy.type)}({self.name(self.meaning(n))}({operands}))"
+            )
         return name
 
     def load(self, name: str, n: Node) -> None:
@@ -101,7 +114,8 @@ class Code:
     # ------------------------------------------------------------ statements
 
     def where(self, mask: Mask) -> None:
-        """What follows happens where the mask holds; what a range gathers is not asked for where one before it fails."""
+        """What follows happens where the mask holds; what a range gathers is not asked for where
+        one before it fails."""
         for r in mask:
             for n in r.index.values():
                 self.value(n)

@@ -1,7 +1,9 @@
-"""Loops for readers. In: Loops. Out: text with infix expressions, beside the user's lines that they come from.
+"""Loops for readers. In: Loops. Out: text with infix expressions, beside the user's lines that they
+come from.
 
-It says the same as `text.show`. A value that one statement alone needs stands in that statement, unless another line of the
-user's made it; the loops of a kernel are numbered, and code that is printed of them (LLVM IR, assembly, CUDA C) names the number.
+It says the same as `text.show`. A value that one statement alone needs stands in that statement,
+unless another line of the user's made it; the loops of a kernel are numbered, and code that is
+printed of them (LLVM IR, assembly, CUDA C) names the number.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ SIGNS = {"add": "+=", "mul": "*=", "max": "max="}
 
 
 def numbered(loops: Loops, is_loop: Callable[[For], bool]) -> Loops:
-    """The same with a note in every loop inside of phases: its number, and of an innermost one what it computes.
+    """The same with a note in every loop inside of phases: its number, and of an innermost one what
+    it computes.
 
-    `is_loop` says what is a loop in the code, and not a run of instructions, of those that are not unrolled anyway.
+    `is_loop` says what is a loop in the code, and not a run of instructions, of those that are not
+    unrolled anyway.
     """
     count = iter(range(1, 1 << 30))
 
@@ -55,7 +59,9 @@ def numbered(loops: Loops, is_loop: Callable[[For], bool]) -> Loops:
 
 def summary(s: For) -> str:
     """What a loop writes, without indices: `sum1 += exp(in0 - max0)`."""
-    text = "; ".join(dict.fromkeys(_brief(t) for t in statements(s.body) if isinstance(t, Store | Reduce)))
+    text = "; ".join(
+        dict.fromkeys(_brief(t) for t in statements(s.body) if isinstance(t, Store | Reduce))
+    )
     return text if len(text) <= SUMMARY else f"{text[: SUMMARY - 3]} .."
 
 
@@ -141,21 +147,35 @@ class _Listing(Printer):
         return infix(n, [self.text(s) for s in n.src])
 
     def text(self, n: Node) -> Text:
-        return (number(n.arg, n.dtype), ATOM) if n.op is Op.CONST else (self.temps[n], self.levels[n])
+        return (
+            (number(n.arg, n.dtype), ATOM) if n.op is Op.CONST else (self.temps[n], self.levels[n])
+        )
 
     def operand(self, n: Node) -> str:
         return self.text(n)[0]
 
     def index(self, index: Index) -> str:
-        parts = [(self.term(t) if abs(c) == 1 else f"{abs(c)}*{self.factor(t)}", c < 0) for t, c in index.terms]
+        parts = [
+            (self.term(t) if abs(c) == 1 else f"{abs(c)}*{self.factor(t)}", c < 0)
+            for t, c in index.terms
+        ]
         if index.const or not parts:
             parts.append((str(abs(index.const)), index.const < 0))
         (first, minus), *rest = parts
-        return ("-" if minus else "") + first + "".join(f" {'-' if less else '+'} {text}" for text, less in rest)
+        return (
+            ("-" if minus else "")
+            + first
+            + "".join(f" {'-' if less else '+'} {text}" for text, less in rest)
+        )
 
     def term(self, t: object) -> str:
-        if isinstance(t, Div | Mod) and isinstance(t.index, Index) and len(t.index.terms) == 1 and not t.index.const:
-            (inner, scale), = t.index.terms
+        if (
+            isinstance(t, Div | Mod)
+            and isinstance(t.index, Index)
+            and len(t.index.terms) == 1
+            and not t.index.const
+        ):
+            ((inner, scale),) = t.index.terms
             if scale == 1 and isinstance(inner, Var):
                 return f"{self.term(inner)}{'//' if isinstance(t, Div) else '%'}{t.by}"
         return super().term(t)
@@ -176,11 +196,16 @@ def _user(site: Site | None) -> Site | None:
 
 
 def _uses(body: list[Stmt]) -> tuple[Counter[Node], set[Node]]:
-    """How often the statements of a block, loops inside left out, need each Node; computed ones that another line needs."""
+    """How often the statements of a block, loops inside left out, need each Node; computed ones
+    that another line needs."""
     wanted = [n for s in body for n in (s.base.values() if isinstance(s, For) else roots(s))]
     uses, apart = Counter(wanted), set[Node]()
     for n in postorder(wanted):
         uses.update(operands(n))
         site = _user_site(n)
-        apart.update(o for o in operands(n) if o.op is not Op.LOAD and site and _user_site(o) not in (site, None))
+        apart.update(
+            o
+            for o in operands(n)
+            if o.op is not Op.LOAD and site and _user_site(o) not in (site, None)
+        )
     return uses, apart

@@ -1,28 +1,30 @@
-"""The Loops of one kernel: statements over Nodes, the input of every code generator. In: built by codegen/. Out: text.
+"""The Loops of one kernel: statements over Nodes, the input of every code generator. In: built by
+codegen/. Out: text.
 
-    For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL | WARPS
-    Alloc(buf, init)                  buf.space = REG | SCRATCH | THREAD
-    Store(buf, index, value, mask)    where the mask holds
+    For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL | WARPS Alloc(buf, init)
+    buf.space = REG | SCRATCH | THREAD Store(buf, index, value, mask)    where the mask holds
     Reduce(buf, index, op, value)     combines over the LANES loops between its Alloc and itself
-    If(cond, body)                    cond is a mask of uniform conditions
-    Check(index, extent, site, position)   0 <= index < extent, else the status word says so
-    Prefetch(buf, index, cache)       a hint: the element will soon be read; it may lie outside of buf
+    If(cond, body)                    cond is a mask of uniform conditions Check(index, extent,
+    site, position)   0 <= index < extent, else the status word says so Prefetch(buf, index, cache)
+    a hint: the element will soon be read; it may lie outside of buf
 
 On CUDA also, for products on tensor cores, copies that arrive while something else is computed:
 
-    Copy(to, at, source, index, size) some neighbours of an argument to SCRATCH, 0 where the mask does not hold
-    Commit()                          ends a group of Copies
-    Wait(groups)                      until all but the last so many groups have arrived, for all threads of the block
-    Multiply(acc, rows, lanes, ..)    sums of products of two tiles, added to registers
+    Copy(to, at, source, index, size) some neighbours of an argument to SCRATCH, 0 where the mask
+    does not hold Commit()                          ends a group of Copies Wait(groups)
+    until all but the last so many groups have arrived, for all threads of the block Multiply(acc,
+    rows, lanes, ..)    sums of products of two tiles, added to registers
 
-Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64, LOAD((buf, index, mask))
-an element (0 where the mask does not hold). Every index is a flat element offset. A Node is evaluated where a body first needs
-it, and again only after a statement that changes, under its name, a buffer that it reads. A WHERE whose arg is "rare"
-evaluates its second operand only when its condition holds in some lane.
+Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64,
+LOAD((buf, index, mask)) an element (0 where the mask does not hold). Every index is a flat element
+offset. A Node is evaluated where a body first needs it, and again only after a statement that
+changes, under its name, a buffer that it reads. A WHERE whose arg is "rare" evaluates its second
+operand only when its condition holds in some lane.
 
-On a CPU a GRID iteration is a chunk that some thread takes, LANES are those of vectors. On CUDA it is a block; its LANES are
-shared out among the threads, `unroll` neighbours at a time, SCRATCH is shared memory. Iteration v of a WARPS loop belongs to warp
-v % warps, whose 32 threads then share its LANES. Outside of LANES, one thread writes to memory, and all hold the same registers.
+On a CPU a GRID iteration is a chunk that some thread takes, LANES are those of vectors. On CUDA it
+is a block; its LANES are shared out among the threads, `unroll` neighbours at a time, SCRATCH is
+shared memory. Iteration v of a WARPS loop belongs to warp v % warps, whose 32 threads then share
+its LANES. Outside of LANES, one thread writes to memory, and all hold the same registers.
 """
 
 from __future__ import annotations
@@ -42,10 +44,11 @@ REG, SCRATCH, THREAD, GLOBAL = "reg", "scratch", "thread", "global"
 
 @dataclass(frozen=True, eq=False)
 class Buf:
-    """A piece of memory: an argument of the kernel (GLOBAL), of a chunk (SCRATCH) or registers (REG).
+    """A piece of memory: an argument of the kernel (GLOBAL), of a chunk (SCRATCH) or registers
+    (REG).
 
-    THREAD (CUDA): registers, too, of which each is of one thread. An index is the lane variable (in all loops of one extent and
-    unroll), or lane * n + i with i < n and no more lanes than threads.
+    THREAD (CUDA): registers, too, of which each is of one thread. An index is the lane variable (in
+    all loops of one extent and unroll), or lane * n + i with i < n and no more lanes than threads.
 
     `site`: the user's line whose value it holds, for printed code.
     """
@@ -75,10 +78,12 @@ Extent = int | Param
 
 @dataclass
 class For:
-    """Runs var = 0 .. extent-1; with `total`, only while base + var < total (base does not contain var).
+    """Runs var = 0 .. extent-1; with `total`, only while base + var < total (base does not contain
+    var).
 
-    `apart`: a LANES loop adds term i of a sum to its partial sum i mod `apart`, so that the order is that of any other such loop,
-    whatever its vectors; 0: to one for each lane of a step. `note`: what printed code says of the loop, no part of the kernel.
+    `apart`: a LANES loop adds term i of a sum to its partial sum i mod `apart`, so that the order
+    is that of any other such loop, whatever its vectors; 0: to one for each lane of a step. `note`:
+    what printed code says of the loop, no part of the kernel.
     """
 
     var: Var
@@ -94,7 +99,8 @@ class For:
 
 @dataclass
 class Alloc:
-    """buf with every element `init` (None: undefined). A REG accumulator's init is the identity of its Reduce."""
+    """buf with every element `init` (None: undefined). A REG accumulator's init is the identity of
+    its Reduce."""
 
     buf: Buf
     init: float | int | bool | None = None
@@ -125,7 +131,12 @@ class Reduce:
     @property
     def fuses(self) -> bool:
         """Is it an FMA where the target has one."""
-        return self.op == "add" and self.value.op is Op.MUL and self.value.dtype.is_float and not self.rounded
+        return (
+            self.op == "add"
+            and self.value.op is Op.MUL
+            and self.value.dtype.is_float
+            and not self.rounded
+        )
 
 
 def neutral(op: str, dtype: DType) -> float | int | bool:
@@ -143,7 +154,8 @@ class If:
 
 @dataclass
 class Check:
-    """Where not 0 <= index < extent: status = (site, position, index value), the lowest position wins."""
+    """Where not 0 <= index < extent: status = (site, position, index value), the lowest position
+    wins."""
 
     index: Node
     extent: int
@@ -153,7 +165,8 @@ class Check:
 
 @dataclass(frozen=True)
 class Prefetch:
-    """Brings buf[index] of every lane into a cache. Changes no value; buf is GLOBAL, the index gathers nothing."""
+    """Brings buf[index] of every lane into a cache. Changes no value; buf is GLOBAL, the index
+    gathers nothing."""
 
     buf: Buf
     index: Index
@@ -162,9 +175,11 @@ class Prefetch:
 
 @dataclass
 class Copy:
-    """to[at + i] = source[index + i] for i < size (16 bytes), 0 where the mask does not hold; seen after a Wait for its group.
+    """to[at + i] = source[index + i] for i < size (16 bytes), 0 where the mask does not hold; seen
+    after a Wait for its group.
 
-    `to` is SCRATCH, `source` GLOBAL; both places are multiples of size. Until the Wait, no thread may touch the target.
+    `to` is SCRATCH, `source` GLOBAL; both places are multiples of size. Until the Wait, no thread
+    may touch the target.
     """
 
     to: Buf
@@ -182,14 +197,16 @@ class Commit:
 
 @dataclass(frozen=True)
 class Wait:
-    """All but the last so many groups have arrived, for all threads of the block, which meet here."""
+    """All but the last so many groups have arrived, for all threads of the block, which meet
+    here."""
 
     groups: int
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A tile in SCRATCH: the element of row (or lane) i at step k is buf[first + i * across + k * along]; one of both is 1."""
+    """A tile in SCRATCH: the element of row (or lane) i at step k is buf[first + i * across + k *
+    along]; one of both is 1."""
 
     buf: Buf
     first: Index
@@ -199,11 +216,12 @@ class Matrix:
 
 @dataclass
 class Multiply:
-    """acc += rows @ lanes.T, by all warps of the block: each has part[0] x part[1] of the shape[0] x shape[1] sums.
+    """acc += rows @ lanes.T, by all warps of the block: each has part[0] x part[1] of the shape[0]
+    x shape[1] sums.
 
-    acc is THREAD of float32, its places those of tensor_core_layout.py. The factors are of one dtype: of 16 bits, or
-    float32, which is rounded to tf32 (8 bits of exponent, 10 of fraction; ties away from 0). Products are exact, sums of
-    float32.
+    acc is THREAD of float32, its places those of tensor_core_layout.py. The factors are of one
+    dtype: of 16 bits, or float32, which is rounded to tf32 (8 bits of exponent, 10 of fraction;
+    ties away from 0). Products are exact, sums of float32.
     """
 
     acc: Buf
@@ -218,12 +236,15 @@ Stmt = For | Alloc | Store | Reduce | If | Check | Prefetch | Copy | Commit | Wa
 
 @dataclass
 class Loops:
-    """One kernel: phases run one after the other, each a GRID loop whose iterations (chunks) may run on any thread."""
+    """One kernel: phases run one after the other, each a GRID loop whose iterations (chunks) may
+    run on any thread."""
 
     name: str
     buffers: tuple[Buf, ...]  # GLOBAL, in argument order
     params: tuple[Param, ...]
     phases: list[For]
     tiny: bool = False  # so little work that its code is made fast rather than fast code
-    streamed: tuple[Buf, ...] = ()  # outputs, at multiples of 64, whose whole vectors are written past the caches
+    streamed: tuple[
+        Buf, ...
+    ] = ()  # outputs, at multiples of 64, whose whole vectors are written past the caches
     threads: tuple[int, ...] = ()  # CUDA: those of a block, for each phase; multiples of 32

@@ -1,4 +1,5 @@
-"""The user's lines beside what was made of them. In: lines with their sites and notes. Out: lines with a margin."""
+"""The user's lines beside what was made of them. In: lines with their sites and notes. Out: lines
+with a margin."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ Line = tuple[str, Site | None, str]  # text, its user's line, a note
 
 
 def beside(lines: Iterable[Line]) -> list[str]:
-    """Every line with its note and, where it comes from another line of the user's than the one above, that line."""
+    """Every line with its note and, where it comes from another line of the user's than the one
+    above, that line."""
     out: list[str] = []
     last: Site | None = None
     for text, site, note in lines:
@@ -25,7 +27,8 @@ def beside(lines: Iterable[Line]) -> list[str]:
 
 
 def user_line(site: Site) -> str:
-    """`model.py:9  y = x.softmax(axis=1)`, of what computes a gradient `gradient of model.py:9  ...`."""
+    """`model.py:9  y = x.softmax(axis=1)`, of what computes a gradient `gradient of model.py:9
+    ...`."""
     source = source_of(site)
     cut = source if len(source) <= SOURCE else f"{source[: SOURCE - 3]}..."
     return f"{site_text(site)}  {cut}".rstrip()

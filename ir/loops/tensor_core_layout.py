@@ -1,7 +1,8 @@
 """Layout of the sums that tensor cores leave: the row and lane of each element of the registers of
 a block. In: sizes. Out: indices.
 
-A warp has part[0] x part[1] of the sums, warps lie in rows; a part is 16 x 8 squares, of which each thread has 4 sums:
+A warp has part[0] x part[1] of the sums, warps lie in rows; a part is 16 x 8 squares, of which each
+thread has 4 sums:
 
     rows l // 4 and l // 4 + 8, lanes 2 * (l % 4) and the next one      l: the thread in its warp
 

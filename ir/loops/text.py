@@ -1,7 +1,8 @@
 """Loops as text. In: Loops. Out: text that is equal only for equal kernels.
 
-An expression is printed before its statement, one `t3 = mul t1, t2` a line, each once until memory it read changes.
-Names that collide get a number in order of appearance; values of Params never appear.
+An expression is printed before its statement, one `t3 = mul t1, t2` a line, each once until memory
+it read changes. Names that collide get a number in order of appearance; values of Params never
+appear.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def literal(value: float | int | bool, dtype: DType) -> str:
     """A constant, exactly; a NaN by its bits."""
     if dtype.is_float and value != value:
         return f"nan:{struct.unpack('<Q', struct.pack('<d', value))[0]:x}"
-    return repr(float(value) if dtype.is_float else bool(value) if dtype.kind == "b" else int(value))
+    return repr(
+        float(value) if dtype.is_float else bool(value) if dtype.kind == "b" else int(value)
+    )
 
 
 def show(loops: Loops) -> str:
@@ -51,12 +54,16 @@ def show(loops: Loops) -> str:
 
 
 def key(loops: Loops, *more: str) -> str:
-    """What identifies the code of a kernel, whatever its name: its text, and what else the code depends on."""
-    return hashlib.sha256("\n".join([show(replace(loops, name="kernel")), *more]).encode()).hexdigest()
+    """What identifies the code of a kernel, whatever its name: its text, and what else the code
+    depends on."""
+    return hashlib.sha256(
+        "\n".join([show(replace(loops, name="kernel")), *more]).encode()
+    ).hexdigest()
 
 
 class Names:
-    """A name of its own for each variable, buffer and param: what it is called, with a number where others are called so."""
+    """A name of its own for each variable, buffer and param: what it is called, with a number where
+    others are called so."""
 
     def __init__(self) -> None:
         self.names: dict[object, str] = {}
@@ -192,20 +199,38 @@ class Printer(Names):
                 self.body(s.body, depth + 1)
             case Alloc(buf, init):
                 value = "" if init is None else f" = {literal(init, buf.dtype)}"
-                self.line(depth, f"alloc {self.name(buf)}: {buf.dtype.name} {buf.space}[{buf.size}]{value}", s)
+                self.line(
+                    depth,
+                    f"alloc {self.name(buf)}: {buf.dtype.name} {buf.space}[{buf.size}]{value}",
+                    s,
+                )
             case Store(buf, index, value_, mask):
-                self.line(depth, f"{self.name(buf)}[{self.index(index)}] = {self.operand(value_)}{self.mask(mask)}", s)
+                self.line(
+                    depth,
+                    f"{self.name(buf)}[{self.index(index)}] = {self.operand(value_)}{self.mask(mask)}",
+                    s,
+                )
             case Reduce(buf, index, op, value_, mask, rounded):
                 value = f"rounded {self.operand(value_)}" if rounded else self.operand(value_)
-                self.line(depth, f"{self.name(buf)}[{self.index(index)}] {self.sign(op)} {value}{self.mask(mask)}", s)
+                self.line(
+                    depth,
+                    f"{self.name(buf)}[{self.index(index)}] {self.sign(op)} {value}{self.mask(mask)}",
+                    s,
+                )
             case Check(node, extent, site, position):
                 named = self.name(site) if isinstance(site, Param) else site
-                self.line(depth, f"check {self.operand(node)} < {extent} else site {named} at {self.index(position)}", s)
+                self.line(
+                    depth,
+                    f"check {self.operand(node)} < {extent} else site {named} at {self.index(position)}",
+                    s,
+                )
             case Prefetch(buf, index, cache):
                 level = f" into level {cache}" if cache > 1 else ""
                 self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]{level}", s)
             case Copy(to, at, source, index, size, mask):
-                places = f"{self.name(to)}[{self.index(at)}], {self.name(source)}[{self.index(index)}]"
+                places = (
+                    f"{self.name(to)}[{self.index(at)}], {self.name(source)}[{self.index(index)}]"
+                )
                 self.line(depth, f"copy {places} x{size}{self.mask(mask)}", s)
             case Commit():
                 self.line(depth, "commit", s)
@@ -213,7 +238,11 @@ class Printer(Names):
                 self.line(depth, f"wait for all but {groups}", s)
             case Multiply(acc, rows, lanes, shape, part):
                 sizes = f"{'x'.join(map(str, shape))} by warps of {part[0]}x{part[1]}"
-                self.line(depth, f"{self.name(acc)} += {self.matrix(rows)} @ {self.matrix(lanes)}, {sizes}", s)
+                self.line(
+                    depth,
+                    f"{self.name(acc)} += {self.matrix(rows)} @ {self.matrix(lanes)}, {sizes}",
+                    s,
+                )
         if not isinstance(s, For | If):
             self.changed(writes([s]))
 
@@ -224,10 +253,18 @@ class Printer(Names):
     def loop(self, s: For, depth: int) -> None:
         for n in s.base.values():
             self.node(n, depth)
-        limit = "" if s.total is None else f" while {self.index(s.base + Index({s.var: 1}))} < {self.extent(s.total)}"
+        limit = (
+            ""
+            if s.total is None
+            else f" while {self.index(s.base + Index({s.var: 1}))} < {self.extent(s.total)}"
+        )
         bound = "" if s.var.extent == s.extent else f" (at most {s.var.extent})"
         unroll = (f" x{s.unroll}" if s.unroll != 1 else "") + (f" mod {s.apart}" if s.apart else "")
-        self.line(depth, f"for {self.name(s.var)} < {self.extent(s.extent)}{bound} {s.kind}{unroll}{limit}", s)
+        self.line(
+            depth,
+            f"for {self.name(s.var)} < {self.extent(s.extent)}{bound} {s.kind}{unroll}{limit}",
+            s,
+        )
         self.changed(writes(s.body))
         self.body(s.body, depth + 1)
 

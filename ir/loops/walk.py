@@ -1,4 +1,5 @@
-"""Walks over Loops and their expressions. In: statements and loop-level Nodes. Out: what they need, read, write; substitution."""
+"""Walks over Loops and their expressions. In: statements and loop-level Nodes. Out: what they need,
+read, write; substitution."""
 
 from __future__ import annotations
 
@@ -8,7 +9,21 @@ from dataclasses import replace
 from ..graph.graph import Node, rebuild, scalar_node
 from ..graph.index import Index, Mask, Var
 from ..graph.op import Op
-from .loop import REG, Alloc, Buf, Check, Copy, For, If, Matrix, Multiply, Prefetch, Reduce, Stmt, Store
+from .loop import (
+    REG,
+    Alloc,
+    Buf,
+    Check,
+    Copy,
+    For,
+    If,
+    Matrix,
+    Multiply,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Store,
+)
 
 SLOW = "rare"  # arg of a WHERE whose second operand is seldom needed
 
@@ -38,7 +53,8 @@ def usual_operands(n: Node) -> tuple[Node, ...]:
 def in_order(
     root: Node, known: Callable[[Node], bool], needs: Callable[[Node], tuple[Node, ...]] = operands
 ) -> Iterator[Node]:
-    """Every Node the root needs that is not known, operands first. The caller makes each known before it asks for the next."""
+    """Every Node the root needs that is not known, operands first. The caller makes each known
+    before it asks for the next."""
     stack = [root]
     while stack:
         n = stack[-1]
@@ -50,7 +66,9 @@ def in_order(
             yield n
 
 
-def postorder(roots: Iterable[Node], needs: Callable[[Node], tuple[Node, ...]] = operands) -> list[Node]:
+def postorder(
+    roots: Iterable[Node], needs: Callable[[Node], tuple[Node, ...]] = operands
+) -> list[Node]:
     """Every Node the roots need, operands first; a loop, not recursion."""
     done: dict[Node, None] = {}
     for root in roots:
@@ -60,7 +78,8 @@ def postorder(roots: Iterable[Node], needs: Callable[[Node], tuple[Node, ...]] =
 
 
 def any_below(root: Node, known: dict[Node, bool], itself: Callable[[Node], bool]) -> bool:
-    """Does something hold for the root itself or for any Node that it needs; `known` has what was asked before."""
+    """Does something hold for the root itself or for any Node that it needs; `known` has what was
+    asked before."""
     for n in in_order(root, known.__contains__):
         known[n] = any(known[o] for o in operands(n)) or itself(n)
     return known[root]
@@ -138,13 +157,20 @@ def part_of(s: Stmt) -> Buf | None:
     """The accumulator whose whole contents a Reduce adds to another one, element by element."""
     if isinstance(s, Reduce) and s.value.op is Op.LOAD and not s.mask:
         buf, index, mask = s.value.arg
-        if buf.space == REG and s.buf.space == REG and index == s.index == Index() and not mask and buf.size == s.buf.size == 1:
+        if (
+            buf.space == REG
+            and s.buf.space == REG
+            and index == s.index == Index()
+            and not mask
+            and buf.size == s.buf.size == 1
+        ):
             return buf  # type: ignore[no-any-return]
     return None
 
 
 class Substitution:
-    """Replaces loop variables and buffers in Nodes, Indexes, masks and statements; each distinct Node once."""
+    """Replaces loop variables and buffers in Nodes, Indexes, masks and statements; each distinct
+    Node once."""
 
     def __init__(self, by: Mapping[Var, Index], buffers: Mapping[Buf, Buf] | None = None) -> None:
         self.by, self.buffers = by, buffers or {}
@@ -159,7 +185,11 @@ class Substitution:
         if n.op is Op.LOAD:
             buf, index, mask = n.arg
             new = self.buffers.get(buf, buf), self.index(index), self.mask(mask)
-            return n if new[0] is buf and new[1] is index and new[2] is mask else scalar_node(Op.LOAD, (), new, n.dtype)
+            return (
+                n
+                if new[0] is buf and new[1] is index and new[2] is mask
+                else scalar_node(Op.LOAD, (), new, n.dtype)
+            )
         if n.op is Op.VAR:
             at = self.index(n.arg)
             return n if at is n.arg else scalar_node(Op.VAR, (), at, n.dtype)
@@ -182,7 +212,13 @@ class Substitution:
         match s:
             case Store(buf, index, value, mask) | Reduce(buf, index, _, value, mask):
                 into = self.buffers.get(buf, buf)
-                return replace(s, buf=into, index=self.index(index), value=self.node(value), mask=self.mask(mask))
+                return replace(
+                    s,
+                    buf=into,
+                    index=self.index(index),
+                    value=self.node(value),
+                    mask=self.mask(mask),
+                )
             case Alloc(buf):
                 return replace(s, buf=self.buffers.get(buf, buf))
             case Check(index, _, _, position):
@@ -193,9 +229,21 @@ class Substitution:
                 return If(self.mask(cond), self.body(body))
             case Copy(to, at, source, index, _, mask):
                 to, source = self.buffers.get(to, to), self.buffers.get(source, source)
-                return replace(s, to=to, at=self.index(at), source=source, index=self.index(index), mask=self.mask(mask))
+                return replace(
+                    s,
+                    to=to,
+                    at=self.index(at),
+                    source=source,
+                    index=self.index(index),
+                    mask=self.mask(mask),
+                )
             case Multiply(acc, rows, lanes):
-                return replace(s, acc=self.buffers.get(acc, acc), rows=self.matrix(rows), lanes=self.matrix(lanes))
+                return replace(
+                    s,
+                    acc=self.buffers.get(acc, acc),
+                    rows=self.matrix(rows),
+                    lanes=self.matrix(lanes),
+                )
             case For():
                 return replace(s, base=self.index(s.base), body=self.body(s.body))
         return s

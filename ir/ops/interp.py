@@ -1,8 +1,10 @@
-"""The oracle: runs a Graph with NumPy, one op at a time. In: roots and the values of their INPUTs. Out: arrays.
+"""The oracle: runs a Graph with NumPy, one op at a time. In: roots and the values of their INPUTs.
+Out: arrays.
 
 It defines the values of every op: each rounds to its own dtype, integers wrap, transcendentals of
-float32 are computed in float64 and rounded once, float32 reductions accumulate in float64. 16-bit floats are
-computed in float32 and rounded once; a sum adds up products and other sums before they are rounded, also through views.
+float32 are computed in float64 and rounded once, float32 reductions accumulate in float64. 16-bit
+floats are computed in float32 and rounded once; a sum adds up products and other sums before they
+are rounded, also through views.
 """
 
 from __future__ import annotations
@@ -22,8 +24,13 @@ from .table import VALUES
 from .values import Array, Evaluator, convert, in_float32, with_halves
 
 
-def run(roots: Sequence[Node], leaves: Mapping[Node, Any], evaluators: Mapping[Op, Evaluator] | None = None) -> list[Array]:
-    """The values of the roots; a value is dropped after its last use. Raises IndexError for an index out of range.
+def run(
+    roots: Sequence[Node],
+    leaves: Mapping[Node, Any],
+    evaluators: Mapping[Op, Evaluator] | None = None,
+) -> list[Array]:
+    """The values of the roots; a value is dropped after its last use. Raises IndexError for an
+    index out of range.
 
     `evaluators`: what each op means, if not EVALUATORS (ir/ops/strict.py has others).
     """
@@ -36,7 +43,11 @@ def run(roots: Sequence[Node], leaves: Mapping[Node, Any], evaluators: Mapping[O
     with np.errstate(all="ignore"):
         for n in order:
             operands = [values[s] for s in n.src]
-            values[n] = np.asarray(leaves[n]) if n.op is Op.INPUT else _evaluate(n, operands, unrounded, evaluators or EVALUATORS)
+            values[n] = (
+                np.asarray(leaves[n])
+                if n.op is Op.INPUT
+                else _evaluate(n, operands, unrounded, evaluators or EVALUATORS)
+            )
             _check_kind(n, values[n])
             for s in n.src:
                 uses[s] -= 1
@@ -46,7 +57,9 @@ def run(roots: Sequence[Node], leaves: Mapping[Node, Any], evaluators: Mapping[O
     return [values[r] for r in roots]
 
 
-def _evaluate(n: Node, operands: list[Array], unrounded: dict[Node, Array], evaluators: Mapping[Op, Evaluator]) -> Array:
+def _evaluate(
+    n: Node, operands: list[Array], unrounded: dict[Node, Array], evaluators: Mapping[Op, Evaluator]
+) -> Array:
     evaluate = evaluators[n.op]
     if n.op in TRANSPARENT and n.src[0] in unrounded:
         unrounded[n] = evaluate(n, unrounded[n.src[0]])
@@ -82,7 +95,8 @@ def _scan(n: Node, x: Array) -> Any:
 
 
 def _argsort(n: Node, x: Array) -> Any:
-    """NumPy's stable sort; a descending one is the ascending one of the reversed line, read from its end."""
+    """NumPy's stable sort; a descending one is the ascending one of the reversed line, read from
+    its end."""
     axis, descending = n.arg
     x = x.astype(np.float32) if x.dtype.kind == "V" else x
     if not descending:
@@ -135,7 +149,9 @@ def _check_range(indices: Sequence[Array], axes: tuple[int, ...], shape: tuple[i
     for index, axis in zip(indices, axes, strict=True):
         wrong = index[(index < 0) | (index >= shape[axis])]
         if wrong.size:
-            raise IndexError(f"index {wrong.flat[0]} is out of range for axis {axis} of extent {shape[axis]}")
+            raise IndexError(
+                f"index {wrong.flat[0]} is out of range for axis {axis} of extent {shape[axis]}"
+            )
 
 
 def _gather(n: Node, x: Array, *indices: Array) -> Any:
@@ -147,7 +163,11 @@ def scatter(n: Node, values: Array, *indices: Array, sums: np.dtype[Any] | None 
     """One update after the other; `sums`: the dtype in which they are added."""
     axes, shape, *kind = n.arg
     _check_range(indices, axes, shape)
-    out = np.full(shape, dt.lowest(n.dtype), n.dtype.numpy) if kind else np.zeros(shape, _wide(n.dtype) if sums is None else sums)
+    out = (
+        np.full(shape, dt.lowest(n.dtype), n.dtype.numpy)
+        if kind
+        else np.zeros(shape, _wide(n.dtype) if sums is None else sums)
+    )
     combine = np.maximum if kind else np.add
     combine.at(np.moveaxis(out, axes, range(len(axes))), indices, values)
     return out.astype(n.dtype.numpy)

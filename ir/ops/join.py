@@ -20,9 +20,11 @@ Placed = tuple[int, Node]  # where a value begins, and the value
 
 
 def join(parts: Sequence[Placed], axis: int, total: int) -> Node:
-    """Parts in order, none begins before the last one ends, along an axis of extent `total`; zeros between them.
+    """Parts in order, none begins before the last one ends, along an axis of extent `total`; zeros
+    between them.
 
-    Many are joined in groups: a kernel looks at each of its parts for every element, and equal groups share one.
+    Many are joined in groups: a kernel looks at each of its parts for every element, and equal
+    groups share one.
     """
     while len(parts) > MOST_JOINED:
         groups = [parts[i : i + MOST_JOINED] for i in range(0, len(parts), MOST_JOINED)]
@@ -45,7 +47,10 @@ def _chosen(parts: Sequence[Placed], axis: int, total: int) -> Node:
     position = expand(node(Op.IOTA, (), total), others)
     while len(placed) > 1:
         pairs = zip(placed[::2], placed[1::2], strict=False)
-        chosen = [(start, where(lt(position, full(middle, dt.int64, shape)), x, y)) for (start, x), (middle, y) in pairs]
+        chosen = [
+            (start, where(lt(position, full(middle, dt.int64, shape)), x, y))
+            for (start, x), (middle, y) in pairs
+        ]
         placed = chosen + placed[len(placed) - len(placed) % 2 :]
     return placed[0][1]
 

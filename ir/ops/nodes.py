@@ -1,4 +1,5 @@
-"""Short names for the Nodes that derivatives are made of. In: Nodes of one shape and dtype. Out: a Node."""
+"""Short names for the Nodes that derivatives are made of. In: Nodes of one shape and dtype. Out: a
+Node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The record of an elementwise op: all that the package knows about it but its expansion and its public name.
+"""The record of an elementwise op: all that the package knows about it but its expansion and its
+public name.
 
 In: what a theme (ir/ops/hyperbolic.py and its like) says of an op. Out: a Record.
 """
@@ -43,7 +44,9 @@ class Record(NamedTuple):
     keeps_finite: bool = False  # finite operands give finite results
     passes_on: int = 0  # where one of the first so many operands is not finite, the result is not
     singular: bool = False  # the derivative may not be finite at finite operands
-    singular_at: Callable[[float], bool] = nowhere  # may it where the last operand is this constant?
+    singular_at: Callable[[float], bool] = (
+        nowhere  # may it where the last operand is this constant?
+    )
     domain: str = "small"  # operands that tests draw: a domain of tests/kit/opspec.py
 
 
@@ -52,7 +55,9 @@ def said(text: Text, n: Node) -> str:
     return text if isinstance(text, str) else text(n)
 
 
-def unary(op: Op, value: Evaluator, rule: Rule, slope: Text, gives: Text, text: Text = "", **facts: Any) -> Record:
+def unary(
+    op: Op, value: Evaluator, rule: Rule, slope: Text, gives: Text, text: Text = "", **facts: Any
+) -> Record:
     """A function of one operand, whose derivative is `slope` in words."""
     text = text or op.value + "({a})"
 
@@ -62,12 +67,16 @@ def unary(op: Op, value: Evaluator, rule: Rule, slope: Text, gives: Text, text: 
     return Record(op, value, (Derivative(rule, words, gives),), text, **facts)
 
 
-def function(op: Op, numpy: Callable[..., Any], rule: Rule, slope: Text, gives: Text, **facts: Any) -> Record:
+def function(
+    op: Op, numpy: Callable[..., Any], rule: Rule, slope: Text, gives: Text, **facts: Any
+) -> Record:
     """One that is expanded; its reference computes in float64 and rounds once."""
     return unary(op, rounded(numpy), rule, slope, gives, expanded=True, **facts)
 
 
-def infix(op: Op, sign: str, level: int, value: Evaluator, *derivatives: Derivative, **facts: Any) -> Record:
+def infix(
+    op: Op, sign: str, level: int, value: Evaluator, *derivatives: Derivative, **facts: Any
+) -> Record:
     """An op that stands between its two operands."""
     return Record(op, value, derivatives, f"{{a}} {sign} {{b}}", 2, infix=(sign, level), **facts)
 

@@ -1,4 +1,5 @@
-"""erfinv, lgamma and polygamma of float64 arrays in NumPy, as the interpreter and constants take them. In, out: arrays."""
+"""erfinv, lgamma and polygamma of float64 arrays in NumPy, as the interpreter and constants take
+them. In, out: arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 _EULER = 0.5772156649015329
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)  # those of 2, 4, .. 16
+_BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+)  # those of 2, 4, .. 16
 _erf_of_each, _erfc_of_each = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 
 
@@ -21,14 +31,17 @@ def erf(x: Array) -> Array:
 
 
 def erfinv(y: Array) -> Array:
-    """By S. Winitzki's approximation (2008) and three of Halley's steps, in terms of erfc where y is near 1."""
+    """By S. Winitzki's approximation (2008) and three of Halley's steps, in terms of erfc where y
+    is near 1."""
     a = np.abs(y)
     size = np.where(a < 1, a, 0.0)
     log = np.log1p(-size * size)
     half = 2 / (math.pi * 0.147) + log / 2
     x = np.sqrt(np.sqrt(half * half - log / 0.147) - half)
     for _ in range(3):
-        excess = np.where(size < 0.5, erf(x) - size, (1 - size) - np.asarray(_erfc_of_each(x), np.float64))
+        excess = np.where(
+            size < 0.5, erf(x) - size, (1 - size) - np.asarray(_erfc_of_each(x), np.float64)
+        )
         step = excess * (math.sqrt(math.pi) / 2) * np.exp(x * x)
         x = x - step / (1 + x * step)
     return np.copysign(np.where(a < 1, x, np.where(a == 1, np.inf, np.nan)), y)
@@ -42,7 +55,8 @@ def _lgamma(x: float) -> float:
 
 
 def lgamma(x: Array) -> Array:
-    """log|Gamma(x)|: libm's, but from 0.5 to 12 by the Taylor series at 2, and the product of what lies between."""
+    """log|Gamma(x)|: libm's, but from 0.5 to 12 by the Taylor series at 2, and the product of what
+    lies between."""
     is_near = (x >= 0.5) & (x < 12)
     y, product = np.where(is_near, x, 2.0), np.ones_like(x)
     for _ in range(10):
@@ -50,7 +64,9 @@ def lgamma(x: Array) -> Array:
         y = np.where(is_above, y - 1, y)
         product = np.where(is_above, product * y, product)
     e = np.where(y < 1.5, y - 1, y - 2)
-    series = e * (1 - _EULER) + e * e * _horner(e, [(-1) ** k * _zeta_less_one(k) / k for k in range(40, 1, -1)])
+    series = e * (1 - _EULER) + e * e * _horner(
+        e, [(-1) ** k * _zeta_less_one(k) / k for k in range(40, 1, -1)]
+    )
     near = series + np.where(y < 1.5, -np.log1p(e), np.log(product))
     return np.where(is_near, near, np.asarray(np.frompyfunc(_lgamma, 1, 1)(x), dtype=np.float64))
 
@@ -75,7 +91,8 @@ def _horner(x: Array, coefficients: Sequence[float]) -> Array:
 
 
 def polygamma(n: int, x: Array) -> Array:
-    """The nth derivative of digamma: by recurrence to 20 + n, the asymptotic series there, and reflection of negative x."""
+    """The nth derivative of digamma: by recurrence to 20 + n, the asymptotic series there, and
+    reflection of negative x."""
     y = np.where(x < 0, 1 - x, x)
     positive = _sums(n, y) * (-1.0) ** (n + 1)
     rest = x - np.floor(x + 0.5)
@@ -91,7 +108,9 @@ def _sums(n: int, x: Array) -> Array:
     total = -np.log(large) if n == 0 else math.factorial(n - 1) / large**n
     total = total + math.factorial(n) / (2 * large ** (n + 1))
     for k, b in enumerate(_BERNOULLI, 1):
-        total = total + b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) / large ** (2 * k + n)
+        total = total + b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) / large ** (
+            2 * k + n
+        )
     for k in range(steps - 1, 0, -1):
         total = total + math.factorial(n) / (x + k) ** (n + 1)
     return total + math.factorial(n) / x ** (n + 1)

@@ -1,9 +1,11 @@
-"""Strict mode, bit for bit. In: how functions are made of basic ops. Out: evaluators for ir/ops/interp.py.
+"""Strict mode, bit for bit. In: how functions are made of basic ops. Out: evaluators for
+ir/ops/interp.py.
 
-A sum adds one term after the other to 0.0, in row-major order of the reduced axes and in the dtype of its result (float32 for
-16-bit floats); so does a scatter, in the order of its updates. A running sum begins with the first term, and float32 runs in
-float64. Products are made in the same order, and a maximum keeps the first of equals (0.0 and -0.0 are). A function is its
-polynomial, op by op, each rounded; its a*b + c is made as on a processor without an instruction for it.
+A sum adds one term after the other to 0.0, in row-major order of the reduced axes and in the dtype
+of its result (float32 for 16-bit floats); so does a scatter, in the order of its updates. A running
+sum begins with the first term, and float32 runs in float64. Products are made in the same order,
+and a maximum keeps the first of equals (0.0 and -0.0 are). A function is its polynomial, op by op,
+each rounded; its a*b + c is made as on a processor without an instruction for it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from .interp import EVALUATORS, scatter
 from .table import TRANSCENDENTAL, VALUES
 from .values import Array, Evaluator, with_halves
 
-Expand = Callable[[Node], Node]  # a transcendental Node in terms of basic ops; its sources are left alone
+Expand = Callable[
+    [Node], Node
+]  # a transcendental Node in terms of basic ops; its sources are left alone
 
 UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply}
 EMPTY = {"add": 0, "mul": 1}
@@ -77,9 +81,12 @@ IN_ORDER: dict[Op, Evaluator] = {Op.REDUCE: _reduce, Op.SCATTER: _scatter}
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a*b + c nearly rounded once: float32 in float64, float64 with the errors of product (Dekker) and sum (Knuth) added."""
+    """a*b + c nearly rounded once: float32 in float64, float64 with the errors of product (Dekker)
+    and sum (Knuth) added."""
     if a.dtype == np.float32:
-        return (a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)).astype(np.float32)
+        return (a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)).astype(
+            np.float32
+        )
     product = a * b
     (ah, al), (bh, bl) = _halves(a), _halves(b)
     error = ((ah * bh - product) + ah * bl + al * bh) + al * bl

@@ -13,7 +13,12 @@ from .nodes import add, div, like, mul, neg, one_minus_square, sqrt
 from .record import Derivative, Record, function, unary
 from .values import Array, rounded
 
-_TURNS: tuple[Callable[[Array], Any], ...] = (np.sin, np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x))
+_TURNS: tuple[Callable[[Array], Any], ...] = (
+    np.sin,
+    np.cos,
+    lambda x: -np.sin(x),
+    lambda x: -np.cos(x),
+)
 _WAVES = ("sin({})", "cos({})", "-sin({})", "-cos({})")
 
 

@@ -1,4 +1,5 @@
-"""Evaluators: what Nodes mean in NumPy. In: a Node and the values of its sources. Out: its value, in its own dtype.
+"""Evaluators: what Nodes mean in NumPy. In: a Node and the values of its sources. Out: its value,
+in its own dtype.
 
 16-bit floats are computed in float32 (`in_float32`) and rounded once.
 """
@@ -22,11 +23,17 @@ Evaluator = Callable[..., Any]  # (node, *values of its sources) -> value
 
 
 def in_float32(n: Node, evaluate: Evaluator, *operands: Array) -> Array:
-    """The value before it is rounded to a 16-bit float: `evaluate` over operands that became float32."""
+    """The value before it is rounded to a 16-bit float: `evaluate` over operands that became
+    float32."""
     wide = dt.float32 if n.dtype.is_half else n.dtype
     as_wide = SimpleNamespace(op=n.op, arg=n.arg, dtype=wide, shape=n.shape, ndim=n.ndim, src=())
     halves = [s.dtype.is_half for s in n.src]
-    return np.asarray(evaluate(as_wide, *(x.astype(np.float32) if h else x for x, h in zip(operands, halves, strict=True))))
+    return np.asarray(
+        evaluate(
+            as_wide,
+            *(x.astype(np.float32) if h else x for x, h in zip(operands, halves, strict=True)),
+        )
+    )
 
 
 def with_halves(evaluate: Evaluator) -> Evaluator:
@@ -47,11 +54,14 @@ def plain(function: Callable[..., Any]) -> Evaluator:
 
 def rounded(function: Callable[..., Any]) -> Evaluator:
     """A function computed in float64 and rounded to the operands' dtype."""
-    return lambda n, *operands: np.asarray(function(*(a.astype(np.float64) for a in operands))).astype(n.dtype.numpy)
+    return lambda n, *operands: np.asarray(
+        function(*(a.astype(np.float64) for a in operands))
+    ).astype(n.dtype.numpy)
 
 
 def convert(x: Array, to: DType) -> Array:
-    """A cast: float to integer truncates and saturates, NaN becomes 0; integers wrap; anything not 0 is True."""
+    """A cast: float to integer truncates and saturates, NaN becomes 0; integers wrap; anything not
+    0 is True."""
     if x.dtype.kind == "V":  # NumPy knows little of bfloat16
         x = x.astype(np.float32)
     if to is dt.bfloat16:

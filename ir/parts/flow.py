@@ -1,6 +1,8 @@
-"""Flow of computed values. In: the roots of a Graph. Out: the Nodes that become Units, and which of them each one reads.
+"""Flow of computed values. In: the roots of a Graph. Out: the Nodes that become Units, and which of
+them each one reads.
 
-Views, constants and what is evaluated where it is used stand between these; each part of a Graph has such Nodes of its own.
+Views, constants and what is evaluated where it is used stand between these; each part of a Graph
+has such Nodes of its own.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ COMPUTED = ELEMENTWISE | {Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.KEEP, *SCANS}
 
 
 class Flow:
-    """Attributes: `order`, all Nodes, sources first; `values`, what is computed, and roots; `sources` and `readers` of each."""
+    """Attributes: `order`, all Nodes, sources first; `values`, what is computed, and roots;
+    `sources` and `readers` of each."""
 
     def __init__(self, roots: Sequence[Node]) -> None:
         self.order = toposort(roots)
         self.place = {n: i for i, n in enumerate(self.order)}
         self.roots = dict.fromkeys(roots)
         inline = inline_nodes(self.order)
-        below = self.below = dict[Node, tuple[Node, ...]]()  # the computed values that are needed where a Node is evaluated
+        below = self.below = dict[
+            Node, tuple[Node, ...]
+        ]()  # the computed values that are needed where a Node is evaluated
         self.sources: dict[Node, tuple[Node, ...]] = {}
         for n in self.order:
             needed = _joined(below[s] for s in n.src)

@@ -1,4 +1,5 @@
-"""Graph -> Kernels, part by part. In: roots. Out: the Kernels of all parts, those of equal parts made once."""
+"""Graph -> Kernels, part by part. In: roots. Out: the Kernels of all parts, those of equal parts
+made once."""
 
 from __future__ import annotations
 
@@ -17,8 +18,11 @@ from .part import Part
 from .split import parts_of
 
 
-def kernels_of(roots: Sequence[Node], kept: Sequence[Node] = (), policy: Policy = EVERYTHING) -> Fused:
-    """The Kernels of a Graph; `kept` go to memory too. What one part reads of another is in memory."""
+def kernels_of(
+    roots: Sequence[Node], kept: Sequence[Node] = (), policy: Policy = EVERYTHING
+) -> Fused:
+    """The Kernels of a Graph; `kept` go to memory too. What one part reads of another is in
+    memory."""
     stored = list(dict.fromkeys([*roots, *kept]))
     parts = parts_of(stored)
     if not parts:
@@ -31,7 +35,9 @@ def kernels_of(roots: Sequence[Node], kept: Sequence[Node] = (), policy: Policy 
     ordered = earliest_first(needs, lambda k: k.units[-1].position)
     name = {k: kernel_name(k.units, k.kind, k.anchor, i) for i, k in enumerate(ordered)}
     within = [Boundary(name[h], name[k], reason) for c in copies for h, k, reason in c.boundaries]
-    between = [Boundary(name[maker[n]], name[k], reason) for c in copies for n, k, reason in c.reads]
+    between = [
+        Boundary(name[maker[n]], name[k], reason) for c in copies for n, k, reason in c.reads
+    ]
     return Fused([replace(k, name=name[k]) for k in ordered], [*within, *between])
 
 
@@ -40,20 +46,37 @@ def _copies(alike: Sequence[Part], policy: Policy, place: Mapping[Node, int]) ->
     graph = first.graph()
     fused = fuse(collect([graph[n] for n in first.outputs]), policy)
     own = [*first.nodes, *first.inputs]
-    return [_Copy(fused, {graph[a]: b for a, b in zip(own, (*p.nodes, *p.inputs), strict=True)}, place) for p in alike]
+    return [
+        _Copy(fused, {graph[a]: b for a, b in zip(own, (*p.nodes, *p.inputs), strict=True)}, place)
+        for p in alike
+    ]
 
 
 class _Copy:
-    """The Kernels of a part, after those of an equal one. `nodes`: what Nodes of that one's Graph are here."""
+    """The Kernels of a part, after those of an equal one. `nodes`: what Nodes of that one's Graph
+    are here."""
 
     def __init__(self, fused: Fused, nodes: Mapping[Node, Node], place: Mapping[Node, int]) -> None:
         self._nodes, self._place = nodes, place
         self._units: dict[Unit, Unit] = {}
-        self.kernels = {k.name: self._kernel(k) for k in fused.kernels if k.units[0].node.op is not Op.ELSEWHERE}
-        own, reason = self.kernels, Reason(Rule.PARTS, "what passes between layers that are compiled once is stored")
+        self.kernels = {
+            k.name: self._kernel(k) for k in fused.kernels if k.units[0].node.op is not Op.ELSEWHERE
+        }
+        own, reason = (
+            self.kernels,
+            Reason(Rule.PARTS, "what passes between layers that are compiled once is stored"),
+        )
         pairs = [(own.get(b.producer), own.get(b.consumer), b.reason) for b in fused.boundaries]
-        self.boundaries = [(h, k, because) for h, k, because in pairs if h is not None and k is not None]
-        read = [(n, own[k.name]) for k in fused.kernels if k.name in own for n in k.inputs if n.op is Op.ELSEWHERE]
+        self.boundaries = [
+            (h, k, because) for h, k, because in pairs if h is not None and k is not None
+        ]
+        read = [
+            (n, own[k.name])
+            for k in fused.kernels
+            if k.name in own
+            for n in k.inputs
+            if n.op is Op.ELSEWHERE
+        ]
         self.reads = [(nodes[n], k, reason) for n, k in read]
 
     def _unit(self, u: Unit) -> Unit:

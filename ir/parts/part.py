@@ -1,7 +1,9 @@
-"""A part of a Graph. In: the values that it computes. Out: its Nodes in an order that equal parts share, as a Graph of its own.
+"""A part of a Graph. In: the values that it computes. Out: its Nodes in an order that equal parts
+share, as a Graph of its own.
 
-Parts may need each other, both before and after: a layer and its gradient are one part, and the loss lies between. What is
-made elsewhere of a part's outputs and read by it is an ELSEWHERE in its Graph, so paths through other parts are seen there.
+Parts may need each other, both before and after: a layer and its gradient are one part, and the
+loss lies between. What is made elsewhere of a part's outputs and read by it is an ELSEWHERE in its
+Graph, so paths through other parts are seen there.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from ..graph.op import INDEXED, Op
 
 @dataclass(eq=False)
 class Part:
-    """`nodes`: all that it evaluates and the inputs of the Graph, sources first. `inputs`: what other parts compute, and for each
-    the outputs of this one that it is made of (`after`). `outputs`: what other parts or the user read.
+    """`nodes`: all that it evaluates and the inputs of the Graph, sources first. `inputs`: what
+    other parts compute, and for each the outputs of this one that it is made of (`after`).
+    `outputs`: what other parts or the user read.
     """
 
     nodes: list[Node]
@@ -28,8 +31,13 @@ class Part:
         if any(n.op in INDEXED for n in self.nodes):  # indices name Nodes
             return self
         numbers = {n: i for i, n in enumerate((*self.inputs, *self.nodes))}
-        inputs = [(n.dtype, n.shape, *(numbers[o] for o in after)) for n, after in self.inputs.items()]
-        nodes = [(n.op, _argument(n), n.dtype, n.shape, n.site, *(numbers[s] for s in n.src)) for n in self.nodes]
+        inputs = [
+            (n.dtype, n.shape, *(numbers[o] for o in after)) for n, after in self.inputs.items()
+        ]
+        nodes = [
+            (n.op, _argument(n), n.dtype, n.shape, n.site, *(numbers[s] for s in n.src))
+            for n in self.nodes
+        ]
         return tuple(inputs), tuple(nodes), tuple([numbers[n] for n in self.outputs])
 
     def graph(self) -> dict[Node, Node]:
@@ -40,7 +48,9 @@ class Part:
         def source(s: Node) -> Node:
             if s not in known:
                 after = tuple(known[o] for o in self.inputs[s])
-                known[s] = shaped(Op.ELSEWHERE, after, (places[s], s.dtype, s.shape), s.dtype, s.shape)
+                known[s] = shaped(
+                    Op.ELSEWHERE, after, (places[s], s.dtype, s.shape), s.dtype, s.shape
+                )
             return known[s]
 
         for n in self.nodes:
@@ -54,7 +64,9 @@ def _argument(n: Node) -> object:
     return const_key(n.arg, n.dtype) if n.op is Op.CONST else n.arg
 
 
-def part_of(outputs: Sequence[Node], external: Iterable[Node], after: Mapping[Node, Sequence[Node]]) -> Part:
+def part_of(
+    outputs: Sequence[Node], external: Iterable[Node], after: Mapping[Node, Sequence[Node]]
+) -> Part:
     """The part that computes these, in order, of what is external to it."""
     nodes = toposort(outputs, dict.fromkeys(external))
     own = set(nodes)

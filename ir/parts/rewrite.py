@@ -1,8 +1,9 @@
-"""Graph -> Graph, part by part. In: roots, a pass. Out: what the pass makes of them, asked once for equal parts.
+"""Graph -> Graph, part by part. In: roots, a pass. Out: what the pass makes of them, asked once for
+equal parts.
 
-    before    x1 = layer(x0); x2 = layer(x1); ...
-    asked     layer(ELSEWHERE)
-    after     x1 = layer'(x0); x2 = layer'(x1); ...
+before    x1 = layer(x0); x2 = layer(x1); ...
+asked     layer(ELSEWHERE)
+after     x1 = layer'(x0); x2 = layer'(x1); ...
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ Rewrite = Callable[[list[Node]], list[Node]]
 
 
 def rewritten(roots: Sequence[Node], rewrite: Rewrite) -> list[Node]:
-    """The roots after a pass that keeps values, and needs to see no more of a Graph than a part and what passes through it."""
+    """The roots after a pass that keeps values, and needs to see no more of a Graph than a part and
+    what passes through it."""
     parts = parts_of(roots)
     if not parts:
         return rewrite(list(roots))
@@ -41,7 +43,8 @@ def _copies(alike: Sequence[Part], rewrite: Rewrite) -> list[_Copy]:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The way to the outputs of a part: its leaves, and for each output the Nodes that those before it have not needed."""
+    """The way to the outputs of a part: its leaves, and for each output the Nodes that those before
+    it have not needed."""
 
     leaves: list[Node]
     new: list[list[Node]]
@@ -57,19 +60,29 @@ def _steps(outputs: Sequence[Node], leaves: list[Node]) -> _Steps:
 
 
 class _Copy:
-    """A part whose outputs are made in the steps of an equal part. `known`: what the Nodes of these are here."""
+    """A part whose outputs are made in the steps of an equal part. `known`: what the Nodes of these
+    are here."""
 
     def __init__(self, part: Part, outputs: Sequence[Node], steps: _Steps) -> None:
         self.part = part
-        self.known = dict(zip(steps.leaves, (n for n in part.nodes if n.op is Op.INPUT), strict=True))
-        self._way = {n: (root, new) for n, root, new in zip(part.outputs, outputs, steps.new, strict=True)}
+        self.known = dict(
+            zip(steps.leaves, (n for n in part.nodes if n.op is Op.INPUT), strict=True)
+        )
+        self._way = {
+            n: (root, new) for n, root, new in zip(part.outputs, outputs, steps.new, strict=True)
+        }
         self._inputs = list(part.inputs)
 
     def made(self, output: Node, done: dict[Node, Node]) -> Node:
-        """What the next output of the part becomes; `done`: what outputs before it, also of other parts, have become."""
+        """What the next output of the part becomes; `done`: what outputs before it, also of other
+        parts, have become."""
         known = self.known
         root, new = self._way[output]
         for n in new:
             is_elsewhere = n.op is Op.ELSEWHERE
-            known[n] = done[self._inputs[n.arg[0]]] if is_elsewhere else rebuild(n, tuple([known[s] for s in n.src]))
+            known[n] = (
+                done[self._inputs[n.arg[0]]]
+                if is_elsewhere
+                else rebuild(n, tuple([known[s] for s in n.src]))
+            )
         return known[root]

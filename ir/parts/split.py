@@ -1,10 +1,11 @@
-"""Graph -> Parts. In: roots. Out: parts that repeat, as the layers of a network do, and what is left of the Graph.
+"""Graph -> Parts. In: roots. Out: parts that repeat, as the layers of a network do, and what is
+left of the Graph.
 
     x1 = layer(x0); x2 = layer(x1); ...; g1 = gradient(g2, x1); g0 = gradient(g1, x0)
 
-In the order of a Graph, layers and their gradients are regions of turns. Where the fewest bytes pass from one turn to
-the next, as x1 and g1, the Graph is cut. What still belongs together is a part: a layer, its gradient and the updates of
-its weights.
+In the order of a Graph, layers and their gradients are regions of turns. Where the fewest bytes
+pass from one turn to the next, as x1 and g1, the Graph is cut. What still belongs together is a
+part: a layer, its gradient and the updates of its weights.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def _labels(order: Iterable[Node]) -> list[int]:
 
 
 def _cuts(flow: Flow, found: Sequence[Region]) -> set[Node]:
-    """Values that pass from one part to another: few bytes between turns, what several turns share, and single elements."""
+    """Values that pass from one part to another: few bytes between turns, what several turns share,
+    and single elements."""
     shared = {n for n in flow.values if _is_total(n) or _is_shared(flow, n, found)}
     free = _free(flow)
     between = {n for r in found for n in _between(flow, r, shared, free)}
@@ -73,9 +75,12 @@ def _is_total(n: Node) -> bool:
 
 
 def _free(flow: Flow) -> set[Node]:
-    """Values that are in memory in any case: factors of contractions, and what is needed again after a contraction."""
+    """Values that are in memory in any case: factors of contractions, and what is needed again
+    after a contraction."""
     level, products = levels_of(flow)
-    return {n for n in flow.values if any(c in products or level[c] > level[n] for c in flow.readers[n])}
+    return {
+        n for n in flow.values if any(c in products or level[c] > level[n] for c in flow.readers[n])
+    }
 
 
 def _last_reads(flow: Flow, r: Region) -> dict[int, int]:
@@ -94,14 +99,21 @@ def _is_shared(flow: Flow, n: Node, found: Sequence[Region]) -> bool:
     if max(places) - min(places) < least:
         return False
     within = ([p for p in places if r.start <= p < r.stop] for r in found)
-    return any(some and max(some) - min(some) >= r.turn for some, r in zip(within, found, strict=True))
+    return any(
+        some and max(some) - min(some) >= r.turn for some, r in zip(within, found, strict=True)
+    )
 
 
 def _between(flow: Flow, r: Region, shared: set[Node], free: set[Node]) -> set[Node]:
-    """The values that pass from each turn to the next where these are the fewest bytes, and all free."""
+    """The values that pass from each turn to the next where these are the fewest bytes, and all
+    free."""
     first, stop = r.start + r.turn, r.start + 2 * r.turn
     last = _last_reads(flow, r)
-    passing = [(i, last[i]) for i in range(r.start, stop) if last.get(i, 0) >= first and flow.order[i] not in shared]
+    passing = [
+        (i, last[i])
+        for i in range(r.start, stop)
+        if last.get(i, 0) >= first and flow.order[i] not in shared
+    ]
     change = [0] * (stop + 1)
     for i, to in passing:
         size = flow.order[i].nbytes if flow.order[i] in free else NOT_FREE
@@ -113,7 +125,12 @@ def _between(flow: Flow, r: Region, shared: set[Node], free: set[Node]) -> set[N
     narrow = [p for p in range(first, stop) if sizes[p] == least < NOT_FREE]
     offsets = {i for i, to in passing if any(i < p <= to for p in narrow)}
     turns = range(-2 * r.turn, r.stop - r.start, r.turn)
-    return {n for i in offsets for t in turns if r.start <= i + t < r.stop and (n := flow.order[i + t]) in flow.sources}
+    return {
+        n
+        for i in offsets
+        for t in turns
+        if r.start <= i + t < r.stop and (n := flow.order[i + t]) in flow.sources
+    }
 
 
 def _entering(flow: Flow, r: Region, between: set[Node]) -> Iterator[Node]:
@@ -142,22 +159,33 @@ class _Pieces:
             self._join_last(joined, piece)
         self.sets = joined.members()
         of = {i: k for k, piece in enumerate(self.sets) for i in piece}
-        crossing = [n for i, n in enumerate(flow.values) if any(of[self._number[c]] != of[i] for c in flow.readers[n])]
+        crossing = [
+            n
+            for i, n in enumerate(flow.values)
+            if any(of[self._number[c]] != of[i] for c in flow.readers[n])
+        ]
         self._bit = {n: 1 << k for k, n in enumerate(crossing)}
         self._below = self._crossing_below()
 
     def _join_last(self, joined: DisjointSets, piece: Sequence[int]) -> None:
-        """What nothing reads belongs to the piece that it reads, if that is one: the sum of a gradient to the gradient."""
+        """What nothing reads belongs to the piece that it reads, if that is one: the sum of a
+        gradient to the gradient."""
         own, flow = set(piece), self.flow
         values = [flow.values[i] for i in piece]
-        read = {joined.of(k) for n in values for s in flow.sources[n] if (k := self._number[s]) not in own}
+        read = {
+            joined.of(k)
+            for n in values
+            for s in flow.sources[n]
+            if (k := self._number[s]) not in own
+        }
         if len(read) == 1 and all(self._number[c] in own for n in values for c in flow.readers[n]):
             (other,) = read
             assert other is not None
             joined.join(piece[0], other)
 
     def _crossing_below(self) -> dict[Node, int]:
-        """Of each value what it is made of among the values that pass between pieces, a bit each."""
+        """Of each value what it is made of among the values that pass between pieces, a bit
+        each."""
         below: dict[Node, int] = {}
         for n in self.flow.values:
             bits = 0

@@ -1,5 +1,6 @@
-"""Bounds checks of gathers and scatters. In: a Graph. Out: which index Nodes to check, when, what a failure reports, and the
-Graph with late indices clamped: a kernel that computes and uses one reads no foreign memory before its check has run."""
+"""Bounds checks of gathers and scatters. In: a Graph. Out: which index Nodes to check, when, what a
+failure reports, and the Graph with late indices clamped: a kernel that computes and uses one reads
+no foreign memory before its check has run."""
 
 from __future__ import annotations
 
@@ -14,26 +15,33 @@ from ..graph.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
 from ..graph.rewrite import mapped
 from ..graph.site import Site
 
-WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})  # views that show every element of their source
+WHOLE = frozenset(
+    {Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS}
+)  # views that show every element of their source
 
 
 @dataclass
 class Checks:
-    """`early` are indices made of inputs alone, checked before anything is written; `late` must be in memory first."""
+    """`early` are indices made of inputs alone, checked before anything is written; `late` must be
+    in memory first."""
 
     early: list[tuple[Node, int]] = field(default_factory=list)
     late: list[tuple[Node, int]] = field(default_factory=list)
     sites: list[CheckSite] = field(default_factory=list)
 
     def through(self, rewrite: Callable[[list[Node]], list[Node]], roots: list[Node]) -> list[Node]:
-        """The roots after a pass, which sees the late indices too: they must stay Nodes of the same Graph."""
+        """The roots after a pass, which sees the late indices too: they must stay Nodes of the same
+        Graph."""
         rewritten = rewrite([*roots, *(n for n, _ in self.late)])
-        self.late = [(n, extent) for n, (_, extent) in zip(rewritten[len(roots) :], self.late, strict=True)]
+        self.late = [
+            (n, extent) for n, (_, extent) in zip(rewritten[len(roots) :], self.late, strict=True)
+        ]
         return rewritten[: len(roots)]
 
 
 def find_checks(roots: Iterable[Node]) -> Checks:
-    """Every (index Node, extent) that could be out of range, once each, named by the gather rather than its gradient."""
+    """Every (index Node, extent) that could be out of range, once each, named by the gather rather
+    than its gradient."""
     order = toposort(roots)
     users = [n for n in order if n.op in INDEXED]
     if not users:
@@ -47,9 +55,16 @@ def find_checks(roots: Iterable[Node]) -> Checks:
             n = _seen_whole(indices)
             least, greatest = known[n]
             is_certain = least >= 0 and greatest < extent
-            if n.size == 0 or is_certain or (n, extent) in checks.early or (n, extent) in checks.late:
+            if (
+                n.size == 0
+                or is_certain
+                or (n, extent) in checks.early
+                or (n, extent) in checks.late
+            ):
                 continue
-            pairs, sites = (checks.early, early_sites) if n in from_inputs else (checks.late, late_sites)
+            pairs, sites = (
+                (checks.early, early_sites) if n in from_inputs else (checks.late, late_sites)
+            )
             pairs.append((n, extent))
             sites.append(CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent)))
     checks.sites = early_sites + late_sites
@@ -64,7 +79,8 @@ def _seen_whole(n: Node) -> Node:
 
 
 def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
-    """The Graph with every index of a late check clamped where it is used; `checks` then names the new Nodes."""
+    """The Graph with every index of a late check clamped where it is used; `checks` then names the
+    new Nodes."""
     roots = list(roots)
     late = set(checks.late)
     if not late:
@@ -73,8 +89,13 @@ def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
     def clamped(old: Node, n: Node) -> Node:
         if n.op not in INDEXED:
             return n
-        extents = [extent if (_seen_whole(i), extent) in late else None for i, _, extent in indices_of(old)]
-        indices = [i if extent is None else _clamped(i, extent) for i, extent in zip(n.src[1:], extents, strict=True)]
+        extents = [
+            extent if (_seen_whole(i), extent) in late else None for i, _, extent in indices_of(old)
+        ]
+        indices = [
+            i if extent is None else _clamped(i, extent)
+            for i, extent in zip(n.src[1:], extents, strict=True)
+        ]
         return rebuild(n, (n.src[0], *indices))
 
     return checks.through(lambda graph: mapped(graph, toposort(graph), clamped), roots)
@@ -102,10 +123,12 @@ def leaves_of(nodes: Iterable[Node]) -> list[Node]:
 
 @dataclass(frozen=True)
 class CheckSite:
-    """What a failing Check reports: the name of the operation, the axis, its extent, the user's line.
+    """What a failing Check reports: the name of the operation, the axis, its extent, the user's
+    line.
 
-    `shift` is what separates a negative value from the index that was written (ir/graph/negative_indices.py). `kernel`: the
-    Check looks at values instead (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`.
+    `shift` is what separates a negative value from the index that was written
+    (ir/graph/negative_indices.py). `kernel`: the Check looks at values instead
+    (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`.
     """
 
     what: str

@@ -1,10 +1,13 @@
-"""Sums around a mean by parts: memory is read once for the mean and them. In: a Graph's sums. Out: the same, of partial sums.
+"""Sums around a mean by parts: memory is read once for the mean and them. In: a Graph's sums. Out:
+the same, of partial sums.
 
-With parts of C elements, the mean m of all, m_i of part i, D_i = sum (x - m_i), Q_i = sum (x - m_i)^2 and d_i = m_i - m:
+With parts of C elements, the mean m of all, m_i of part i, D_i = sum (x - m_i), Q_i = sum (x -
+m_i)^2 and d_i = m_i - m:
 
     sum (x - m) = sum D_i + sum C d_i        sum (x - m)^2 = sum Q_i + sum d_i (2 D_i + C d_i)
 
-A part stays in a cache for its two passes, and no large sums cancel (Chan, Golub, LeVeque, The American Statistician 37, 1983).
+A part stays in a cache for its two passes, and no large sums cancel (Chan, Golub, LeVeque, The
+American Statistician 37, 1983).
 """
 
 from __future__ import annotations
@@ -18,7 +21,19 @@ from ..graph.graph import Node, deviation_squared, expand, full, node, reduce
 from ..graph.op import Op
 from ..graph.rewrite import is_sum_of_products
 from ..kernels.kernel import MIN_PARALLEL
-from .split import LARGE, LONG, Cuts, Strides, are_columns, column_cuts, cut, in_parts, is_dense, parts_wanted, row_cuts
+from .split import (
+    LARGE,
+    LONG,
+    Cuts,
+    Strides,
+    are_columns,
+    column_cuts,
+    cut,
+    in_parts,
+    is_dense,
+    parts_wanted,
+    row_cuts,
+)
 
 RESIDENT = 1 << 12  # elements of a row that stay in the first cache for a second pass
 RESIDENT_ROWS = 64  # of a block of columns that stay in the second cache
@@ -44,19 +59,31 @@ def centred(nodes: Iterable[Node], strides: Strides) -> dict[Node, Given]:
         deviation = n.src[0].src[0]
         plain, rest = (reduce("add", x, n.arg[1]) for x in (deviation.src[0], deviation))
         if cuts := _resident_parts(plain, strides):
-            given = {n: Given(cuts, "squares"), total: Given(cuts, "sum"), plain: Given(cuts, "sum"), rest: Given(cuts, "rest")}
+            given = {
+                n: Given(cuts, "squares"),
+                total: Given(cuts, "sum"),
+                plain: Given(cuts, "sum"),
+                rest: Given(cuts, "rest"),
+            }
             cut_sums |= {s: how for s, how in given.items() if s in there}
     return cut_sums
 
 
 def _resident_parts(total: Node, strides: Strides) -> Cuts:
-    """Cuts of a sum of much memory in parts that stay in a cache; none where its rows do already."""
+    """Cuts of a sum of much memory in parts that stay in a cache; none where its rows do
+    already."""
     x, terms = total.src[0], total.src[0].size // max(1, total.size)
     if x.size < LARGE:
         return {}
     if are_columns(total):
-        return column_cuts(total, RESIDENT_ROWS) if is_dense(x) and terms >= 2 * RESIDENT_ROWS else {}
-    return row_cuts(total, parts_wanted(total, RESIDENT), strides) if total.size < MIN_PARALLEL or terms >= LONG else {}
+        return (
+            column_cuts(total, RESIDENT_ROWS) if is_dense(x) and terms >= 2 * RESIDENT_ROWS else {}
+        )
+    return (
+        row_cuts(total, parts_wanted(total, RESIDENT), strides)
+        if total.size < MIN_PARALLEL or terms >= LONG
+        else {}
+    )
 
 
 def by_parts(n: Node, given: Given) -> Node:
@@ -100,7 +127,8 @@ def _near(x: Node, first: Node | None, spread: Node) -> Node:
 
 
 def _mean_of(n: Node) -> Node | None:
-    """The sum S that a mean m = S / count, or first + S / count, is made of, if n is the sum of (x - m)^2 over the same axes."""
+    """The sum S that a mean m = S / count, or first + S / count, is made of, if n is the sum of (x
+    - m)^2 over the same axes."""
     if not is_sum_of_products(n):
         return None
     a, b = n.src[0].src

@@ -1,4 +1,5 @@
-"""Outputs that became one value, stored once each. In: the roots of a Graph. Out: roots of which no two are one Node."""
+"""Outputs that became one value, stored once each. In: the roots of a Graph. Out: roots of which no
+two are one Node."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Values of empty ones as constants. In: a Graph. Out: the same, in which nothing is computed from no element.
+"""Values of empty ones as constants. In: a Graph. Out: the same, in which nothing is computed from
+no element.
 
-    before    sum(x[0, 4], 0)                after    zeros(4)
+before    sum(x[0, 4], 0)                after    zeros(4)
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from ..graph.rewrite import mapped
 
 
 def fold_empty(roots: Sequence[Node]) -> list[Node]:
-    """A value computed from an empty one is the op's identity; an empty one needs no other value."""
+    """A value computed from an empty one is the op's identity; an empty one needs no other
+    value."""
     nodes = toposort(roots)
     if all(n.size for n in nodes):
         return list(roots)

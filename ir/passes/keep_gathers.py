@@ -1,8 +1,10 @@
-"""Gathers that are stored before windows read them. In: a Graph. Out: the same, with a KEEP around each of them.
+"""Gathers that are stored before windows read them. In: a Graph. Out: the same, with a KEEP around
+each of them.
 
     before    sum(windows(table[i]) * w)     after    sum(windows(keep(table[i])) * w)
 
-A convolution over embeddings reads each element once a window: it is gathered once, not as often as it is read.
+A convolution over embeddings reads each element once a window: it is gathered once, not as often as
+it is read.
 """
 
 from __future__ import annotations

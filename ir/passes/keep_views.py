@@ -1,4 +1,5 @@
-"""Views after many reshapes, stored. In: a Graph. Out: the same, with a KEEP after every so many reshapes in a row.
+"""Views after many reshapes, stored. In: a Graph. Out: the same, with a KEEP after every so many
+reshapes in a row.
 
 Reshapes that did not simplify divide the index once more each.
 """
@@ -20,7 +21,9 @@ def keep_deep_views(roots: Sequence[Node]) -> list[Node]:
     deep: set[Node] = set()
     depth: dict[Node, int] = {}  # reshapes since the last computed or stored value
     for n in nodes:
-        depth[n] = max((depth[s] for s in n.src), default=0) + (n.op is Op.RESHAPE) if n.op in VIEWS else 0
+        depth[n] = (
+            max((depth[s] for s in n.src), default=0) + (n.op is Op.RESHAPE) if n.op in VIEWS else 0
+        )
         if depth[n] > MOST_RESHAPES:
             deep.add(n)
             depth[n] = 0

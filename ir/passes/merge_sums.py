@@ -2,9 +2,9 @@
 
     before    sum_k(unskew(sum_co(g * w)))          after    sum_{k, co}(unskew(g) * unskew(w))
 
-The input gradient of a convolution has this form. What is gained: it is one masked contraction, and the
-window tensor between the two sums is never stored. A slice of such a sum is taken of the factors; where there
-are several, and nothing else reads the sum, the block that they lie in is.
+The input gradient of a convolution has this form. What is gained: it is one masked contraction, and
+the window tensor between the two sums is never stored. A slice of such a sum is taken of the
+factors; where there are several, and nothing else reads the sum, the block that they lie in is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Slices = tuple[Slice, ...]  # one for each axis
 
 
 def merge_sums(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
-    """Merges every such pair of sums whose inner sum has no other user; `trace` takes note of it."""
+    """Merges every such pair of sums whose inner sum has no other user; `trace` takes note of
+    it."""
     roots = list(roots)
     order = toposort(roots)
     users = _count_users(order, roots)
@@ -37,7 +38,11 @@ def merge_sums(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
                 total, block = n.src[0], blocks[n.src[0]]
                 if total not in cut:
                     cut[total] = _sliced(block, done[total])
-                done[n] = cut[total] if n.arg == block else node(Op.SLICE, (cut[total],), _within(n.arg, block))
+                done[n] = (
+                    cut[total]
+                    if n.arg == block
+                    else node(Op.SLICE, (cut[total],), _within(n.arg, block))
+                )
                 rule = "slice_before_sum"
             elif chain:
                 done[n] = _merged(n, chain, done)
@@ -61,13 +66,17 @@ def _count_users(order: list[Node], roots: list[Node]) -> dict[Node, int]:
 
 
 def _blocks(order: list[Node], users: dict[Node, int]) -> dict[Node, Slices]:
-    """For each value that is read by slices alone, what holds all of them, unless it is the whole."""
+    """For each value that is read by slices alone, what holds all of them, unless it is the
+    whole."""
     cuts: dict[Node, list[Slices]] = {}
     for n in order:
         if n.op is Op.SLICE:
             cuts.setdefault(n.src[0], []).append(n.arg)
     alone = {n: args for n, args in cuts.items() if len(args) == users[n]}
-    blocks = {n: args[0] if len(args) == 1 else tuple(map(_block, zip(*args, strict=True))) for n, args in alone.items()}
+    blocks = {
+        n: args[0] if len(args) == 1 else tuple(map(_block, zip(*args, strict=True)))
+        for n, args in alone.items()
+    }
     return {n: block for n, block in blocks.items() if block != tuple((0, d, 1) for d in n.shape)}
 
 
@@ -78,11 +87,15 @@ def _block(slices: Iterable[Slice]) -> Slice:
 
 
 def _within(arg: Slices, block: Slices) -> Slices:
-    return tuple((start - first, stop - first, step) for (start, stop, step), (first, _, _) in zip(arg, block, strict=True))
+    return tuple(
+        (start - first, stop - first, step)
+        for (start, stop, step), (first, _, _) in zip(arg, block, strict=True)
+    )
 
 
 def _chain(n: Node, users: dict[Node, int]) -> list[Node]:
-    """The views and sums from n down to a product: overlapping windows, or plain views between sum and product."""
+    """The views and sums from n down to a product: overlapping windows, or plain views between sum
+    and product."""
     if n.op is not Op.REDUCE or n.arg[0] != "add":
         return []
     chain = [n]
@@ -95,11 +108,16 @@ def _chain(n: Node, users: dict[Node, int]) -> list[Node]:
         at = at.src[0]
     overlapping = any(v.op is Op.UNSKEW for v in chain)
     only_views = all(v.op in VIEWS and v.op is not Op.PAD for v in chain[1:])
-    return chain if at.op is Op.MUL and users[at] == 1 and len(chain) > 1 and (overlapping or only_views) else []
+    return (
+        chain
+        if at.op is Op.MUL and users[at] == 1 and len(chain) > 1 and (overlapping or only_views)
+        else []
+    )
 
 
 def _sliced(cut: Slices, total: Node) -> Node:
-    """A slice of a sum of products, as the sum of the sliced product: what is cut off is never computed."""
+    """A slice of a sum of products, as the sum of the sliced product: what is cut off is never
+    computed."""
     axes = total.arg[1]
     product = total.src[0]
     rest = iter(cut)
@@ -116,7 +134,11 @@ def _merged(n: Node, chain: list[Node], done: dict[Node, Node]) -> Node:
         ndim = factors[0].ndim - trailing
         if step.op is Op.REDUCE:
             axes = step.arg[1]
-            order = tuple(a for a in range(ndim) if a not in axes) + axes + tuple(range(ndim, ndim + trailing))
+            order = (
+                tuple(a for a in range(ndim) if a not in axes)
+                + axes
+                + tuple(range(ndim, ndim + trailing))
+            )
             factors = [permute(f, order) for f in factors]
             trailing += len(axes)
         else:
@@ -128,17 +150,19 @@ def _merged(n: Node, chain: list[Node], done: dict[Node, Node]) -> Node:
 
 
 def _lift_both(view: Node, factors: list[Node], trailing: int) -> list[Node]:
-    """The view applied to both factors; where it fills with zeros, a factor that does not vary there is only stretched.
+    """The view applied to both factors; where it fills with zeros, a factor that does not vary
+    there is only stretched.
 
-    The other factor carries the zeros, so the product is 0 there (NaN if the stretched factor is not finite, as in
-    any product with a zero-padded operand).
+    The other factor carries the zeros, so the product is 0 there (NaN if the stretched factor is
+    not finite, as in any product with a zero-padded operand).
     """
     axes = _filled_axes(view)
     steady = [bool(axes) and all(is_steady(f, a) for a in axes) for f in factors]
     if steady.count(True) != 1:
         return [_lift(view, f, trailing) for f in factors]
     return [
-        _stretch(f, axes, view.shape) if still else _lift(view, f, trailing) for f, still in zip(factors, steady, strict=True)
+        _stretch(f, axes, view.shape) if still else _lift(view, f, trailing)
+        for f, still in zip(factors, steady, strict=True)
     ]
 
 

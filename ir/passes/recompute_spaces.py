@@ -1,10 +1,13 @@
-"""Graph -> Graph: what several chains of contractions need of one space is computed in each, so that none of them stores it.
+"""Graph -> Graph: what several chains of contractions need of one space is computed in each, so
+that none of them stores it.
 
-    before    S -> P -> O ... loss ... dO -> dS(P) -> dQ        P is needed on both sides of the loss: stored, T x T
-    after     S -> P -> O ... loss ... dO;  S' -> P' -> dS' -> dQ     only the maximum and the sum of each row are stored
+    before    S -> P -> O ... loss ... dO -> dS(P) -> dQ        P is needed on both sides of the
+    loss: stored, T x T after     S -> P -> O ... loss ... dO;  S' -> P' -> dS' -> dQ     only the
+    maximum and the sum of each row are stored
 
-What is gained: attention's gradients need memory for rows, not for scores. A copy is made distinct by a DETACH under
-its product, which vanishes at lowering. Where the parts would not become chains the graph stays as it is.
+What is gained: attention's gradients need memory for rows, not for scores. A copy is made distinct
+by a DETACH under its product, which vanishes at lowering. Where the parts would not become chains
+the graph stays as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ Views = Mapping[Node, Sequence[Node]]  # those of each Node
 
 @dataclass(eq=False)
 class Plan:
-    """A space in parts, each of which computes the region for itself; `part` numbers results and row reductions."""
+    """A space in parts, each of which computes the region for itself; `part` numbers results and
+    row reductions."""
 
     region: set[Node]
     products: set[Node]  # of its scores
@@ -42,10 +46,12 @@ class Plan:
 
 
 def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[Node]:
-    """The same values; a space that cannot be one kernel is computed in several. `only_blocks`: see ChainFinder.
+    """The same values; a space that cannot be one kernel is computed in several. `only_blocks`: see
+    ChainFinder.
 
-    First in one part for each side of what lies between its results; where that is too much for one kernel, also by
-    whether a result sums over the columns or the rows, with sums along the rows taken of results.
+    First in one part for each side of what lies between its results; where that is too much for one
+    kernel, also by whether a result sums over the columns or the rows, with sums along the rows
+    taken of results.
     """
     roots = list(roots)
     if sum(n.op is Op.REDUCE and n.src[0].op is Op.MUL for n in toposort(roots)) < MIN_PRODUCTS:
@@ -71,7 +77,8 @@ def _spaces(finder: ChainFinder) -> list[Chain]:
 
 
 def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[list[Node], int]:
-    """(the graph with spaces in parts where they then become chains, the number of spaces where they do not)."""
+    """(the graph with spaces in parts where they then become chains, the number of spaces where
+    they do not)."""
     order = toposort(roots)
     place = {n: i for i, n in enumerate(order)}
     views: dict[Node, list[Node]] = {}
@@ -79,7 +86,11 @@ def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[lis
         if is_seen_through(n):
             views.setdefault(n.src[0], []).append(n)
     whole = {u for c in finder.chains() for u in c.results}
-    plans = [_plan(place, c, finder, views, by_side) for c in _spaces(finder) if not whole.issuperset(c.results)]
+    plans = [
+        _plan(place, c, finder, views, by_side)
+        for c in _spaces(finder)
+        if not whole.issuperset(c.results)
+    ]
     wanted = len(plans)
     while plans:
         done = _rebuilt(order, plans)
@@ -95,8 +106,11 @@ def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[lis
 # ---------------------------------------------------------------- parts
 
 
-def _plan(place: Mapping[Node, int], chain: Chain, finder: ChainFinder, views: Views, by_side: bool) -> Plan:
-    """Results at the same distance from the first are a part; so are, with `by_side`, all that sum over the rows."""
+def _plan(
+    place: Mapping[Node, int], chain: Chain, finder: ChainFinder, views: Views, by_side: bool
+) -> Plan:
+    """Results at the same distance from the first are a part; so are, with `by_side`, all that sum
+    over the rows."""
     products = {finder.contractions[u].node for u in chain.scores}
     region = _region(chain, finder, views)
     depth = _depths(place, region | {u.node for u in (*chain.inner, *chain.results)})
@@ -107,8 +121,15 @@ def _plan(place: Mapping[Node, int], chain: Chain, finder: ChainFinder, views: V
     keys = sorted(set(key.values()))
     for u in chain.inner:
         if u.node.op is Op.REDUCE:
-            key[u.node] = next((k for k in keys if k >= (depth[u.node], False) and not k[1]), keys[-1])
-    return Plan(region, products, {n: keys.index(k) for n, k in key.items()}, [u.node for u in chain.results])
+            key[u.node] = next(
+                (k for k in keys if k >= (depth[u.node], False) and not k[1]), keys[-1]
+            )
+    return Plan(
+        region,
+        products,
+        {n: keys.index(k) for n, k in key.items()},
+        [u.node for u in chain.results],
+    )
 
 
 def _region(chain: Chain, finder: ChainFinder, views: Views) -> set[Node]:
@@ -119,7 +140,8 @@ def _region(chain: Chain, finder: ChainFinder, views: Views) -> set[Node]:
 
 
 def _depths(place: Mapping[Node, int], members: set[Node]) -> dict[Node, int]:
-    """How often the way to a member of a space leaves the members for other computations. `place`: of every Node, in order."""
+    """How often the way to a member of a space leaves the members for other computations. `place`:
+    of every Node, in order."""
     depth: dict[Node, int] = {}
     inside: set[Node] = set()
     places = [place[n] for n in members]
@@ -132,7 +154,8 @@ def _depths(place: Mapping[Node, int], members: set[Node]) -> dict[Node, int]:
 
 
 def _rebuilt(order: Sequence[Node], plans: Sequence[Plan]) -> dict[Node, Node]:
-    """What becomes of every Node: results and row reductions of part k are made of the k-th copy of their region."""
+    """What becomes of every Node: results and row reductions of part k are made of the k-th copy of
+    their region."""
     done: dict[Node, Node] = {}
     region = {n: p for p in plans for n in p.region}
     numbered = {n: p for p in plans for n in p.part}
@@ -141,7 +164,9 @@ def _rebuilt(order: Sequence[Node], plans: Sequence[Plan]) -> dict[Node, Node]:
     for n in order:
         if n in region:
             for number, copies in enumerate(region[n].copies):
-                copies[n] = _copy(n, [copies.get(s, done[s]) for s in n.src], number * (n in region[n].products))
+                copies[n] = _copy(
+                    n, [copies.get(s, done[s]) for s in n.src], number * (n in region[n].products)
+                )
             done[n] = region[n].copies[0][n]
         else:
             copies = numbered[n].copies[numbered[n].part[n]] if n in numbered else {}

@@ -1,11 +1,13 @@
-"""Graph -> Graph: sums along the rows of a space, taken of results instead. In: roots and their spaces. Out: equal roots.
+"""Graph -> Graph: sums along the rows of a space, taken of results instead. In: roots and their
+spaces. Out: equal roots.
 
     before    sum_j dP[i, j] P[i, j]     where dP[i, j] = sum_c dO[i, c] v[j, c]
     after     sum_c dO[i, c] O[i, c]     where O[i, c] = sum_j P[i, j] v[j, c]
 
-What is gained: the gradient of a softmax needs no reduction along its rows, so that their columns can come in blocks.
-The order of two sums changes, and with it that of multiplications by what is the same along a row: rounding differs, and
-where a sum overflows, so may whether it gives inf or NaN.
+What is gained: the gradient of a softmax needs no reduction along its rows, so that their columns
+can come in blocks. The order of two sums changes, and with it that of multiplications by what is
+the same along a row: rounding differs, and where a sum overflows, so may whether it gives inf or
+NaN.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ def row_sums_of_results(roots: Sequence[Node], spaces: Iterable[Chain]) -> list[
 
 
 def _moved(u: Unit, chain: Chain) -> Node | None:
-    """A sum along the rows of a score times the weights of a result, and of factors that are the same along a row."""
+    """A sum along the rows of a score times the weights of a result, and of factors that are the
+    same along a row."""
     wrapped: list[tuple[Op, Node | None]] = []
     x = u.node.src[0]
     while True:
@@ -63,7 +66,11 @@ def _row_factor(x: Node, total: Node) -> tuple[Node, Node] | None:
     places = {Op.DIV: (1,), Op.MUL: (0, 1)}.get(x.op, ())
     for at in places:
         s = x.src[at]
-        if s.op is Op.EXPAND and tuple(a for a, _ in s.arg) == total.arg[1] and s.src[0].shape == total.shape:
+        if (
+            s.op is Op.EXPAND
+            and tuple(a for a, _ in s.arg) == total.arg[1]
+            and s.src[0].shape == total.shape
+        ):
             return x.src[1 - at], s.src[0]
     return None
 
@@ -74,7 +81,11 @@ def _sum_of_product(x: Node, u: Unit, chain: Chain) -> Node | None:
     score = {s.node: s for s in chain.scores}
     for product, weight in (x.src, x.src[::-1]):
         for r in chain.results:
-            if product in score and not chain.sums_rows(r) and _is_read(factor_of(chain, r), weight):
+            if (
+                product in score
+                and not chain.sums_rows(r)
+                and _is_read(factor_of(chain, r), weight)
+            ):
                 total = _of_result(score[product], r, chain)
                 if total is not None and total.shape == u.node.shape:
                     return total
@@ -110,8 +121,11 @@ def _place(n: Node, u: Unit, chain: Chain, names: dict[Var, Var]) -> Place:
     return base, tuple(index), mask_of(mask)
 
 
-def _inner_product(query: Node, score: Unit, r: Unit, chain: Chain, names: dict[Var, Var]) -> Node | None:
+def _inner_product(
+    query: Node, score: Unit, r: Unit, chain: Chain, names: dict[Var, Var]
+) -> Node | None:
     """The query, brought into the form of the result, times the result, summed over its lanes."""
+
     def key(u: Unit, axis: int, more: dict[Var, Var]) -> tuple[Var | None, ...]:
         labels = chain.labels[u] | more
         return tuple(labels.get(v, v) for v in u.axes[axis] if v.extent > 1)

@@ -1,9 +1,11 @@
-"""Graph -> Graph: a scatter of one element per row becomes a mask. In: roots whose indices were found for checking. Out: roots.
+"""Graph -> Graph: a scatter of one element per row becomes a mask. In: roots whose indices were
+found for checking. Out: roots.
 
     before    scatter(g, [0, 1, .. n-1], label)        after    where(iota == label, g, 0)
 
-The gradient of picking each row's label has this form. What is gained: the mask fuses with the row's other kernels.
-Runs after bounds_checks.py has seen the scatter, since a mask needs no bounds check but a wrong label still is an error.
+The gradient of picking each row's label has this form. What is gained: the mask fuses with the
+row's other kernels. Runs after bounds_checks.py has seen the scatter, since a mask needs no bounds
+check but a wrong label still is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from ..graph.views import push
 
 
 def rows_as_masks(roots: Sequence[Node], strict: bool = False) -> list[Node]:
-    """Replaces every scatter whose other indices count the rows; `strict`: not of floats, where 0.0 + -0.0 is 0.0."""
+    """Replaces every scatter whose other indices count the rows; `strict`: not of floats, where 0.0
+    + -0.0 is 0.0."""
 
     def masked(_: Node, n: Node) -> Node:
         adds = n.op is Op.SCATTER and n.arg[2:] != ("max",) and not (strict and n.dtype.is_float)
@@ -43,7 +46,11 @@ def _as_mask(n: Node) -> Node:
     others = [a for a in range(len(shape)) if a != axis]
     g = _axes_in_order(g, [g_dims[a] for a in others if a in g_dims], [shape[a] for a in others])
     counted = [a for a in others if a in axes]
-    index = _axes_in_order(indices[free], [index_dims[a] for a in counted if a in index_dims], [shape[a] for a in counted])
+    index = _axes_in_order(
+        indices[free],
+        [index_dims[a] for a in counted if a in index_dims],
+        [shape[a] for a in counted],
+    )
     index = expand(index, tuple((a, shape[a]) for a in sorted([axis, *rest])))
     position = expand(node(Op.IOTA, arg=shape[axis]), tuple((a, shape[a]) for a in others))
     values = expand(g, ((axis, shape[axis]),))
@@ -51,16 +58,20 @@ def _as_mask(n: Node) -> Node:
 
 
 def _axes_in_order(x: Node, first: list[int], shape: list[int]) -> Node:
-    """The axes `first` of x in this order; its other axes, and those of `shape` it lacks, have extent 1."""
+    """The axes `first` of x in this order; its other axes, and those of `shape` it lacks, have
+    extent 1."""
     order = (*first, *(a for a in range(x.ndim) if a not in first))
     return reshape(permute(x, order), tuple(shape))
 
 
-def _rows(shape: Shape, axes: Shape, indices: tuple[Node, ...]) -> tuple[int, list[int | None]] | None:
-    """Does each row have one element? Then which index is free, and the axis that counts each other index.
+def _rows(
+    shape: Shape, axes: Shape, indices: tuple[Node, ...]
+) -> tuple[int, list[int | None]] | None:
+    """Does each row have one element? Then which index is free, and the axis that counts each other
+    index.
 
-    That is the case when the other indices count the rows: each is 0, 1, .. along its own axis of the
-    index arrays, and they leave no axis uncounted. As in picking the score of each row's label.
+    That is the case when the other indices count the rows: each is 0, 1, .. along its own axis of
+    the index arrays, and they leave no axis uncounted. As in picking the score of each row's label.
     """
     dims: list[int | None] = []
     free = []
@@ -77,7 +88,8 @@ def _rows(shape: Shape, axes: Shape, indices: tuple[Node, ...]) -> tuple[int, li
 
 
 def counted_axis(index: Node) -> int | None:
-    """The axis along which the Node is 0, 1, 2 .. whatever the other axes are, if it is an IOTA seen through views."""
+    """The axis along which the Node is 0, 1, 2 .. whatever the other axes are, if it is an IOTA
+    seen through views."""
     variables = [Var(f"i{axis}", extent) for axis, extent in enumerate(index.shape)]
     at = [var(v) for v in variables]
     while index.op in VIEWS:

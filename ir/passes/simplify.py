@@ -1,7 +1,9 @@
-"""Simplification. In: roots of a Graph, after gradients were taken. Out: roots of an equal, smaller Graph.
+"""Simplification. In: roots of a Graph, after gradients were taken. Out: roots of an equal, smaller
+Graph.
 
-One function per rule: it returns the replacement, or None where it does not match. Only rules that are
-exact in IEEE arithmetic, up to the order of a reduction (which may also turn a sum of -0.0 into 0.0).
+One function per rule: it returns the replacement, or None where it does not match. Only rules that
+are exact in IEEE arithmetic, up to the order of a reduction (which may also turn a sum of -0.0 into
+0.0).
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from . import simplify_views as views
 
 
 def simplify(roots: Sequence[Node], trace: Trace | None = None, strict: bool = False) -> list[Node]:
-    """The same values, with the rules of SIMPLIFY applied until none matches. Drops DETACH, so no gradient after it.
+    """The same values, with the rules of SIMPLIFY applied until none matches. Drops DETACH, so no
+    gradient after it.
 
     `strict`: the same bits, too.
     """
@@ -33,8 +36,10 @@ def _true(shape: tuple[int, ...]) -> Node:
 
 # ---------------------------------------------------------------- constants
 
+
 def fold_constants(n: Node) -> Node | None:
-    """An exact op on constants is a constant; where it makes a NaN or an infinity of numbers, it stays: `debug_nans` finds it."""
+    """An exact op on constants is a constant; where it makes a NaN or an infinity of numbers, it
+    stays: `debug_nans` finds it."""
     values = [constant_of(s) for s in n.src]
     if any(v is None for v in values):
         return None
@@ -213,7 +218,8 @@ def cast_same(n: Node) -> Node | None:
 
 
 def cast_cast(n: Node) -> Node | None:
-    """The first of two casts is dropped where it changes no value, or where both only wrap integers."""
+    """The first of two casts is dropped where it changes no value, or where both only wrap
+    integers."""
     (inner,) = n.src
     if inner.op is not Op.CAST:
         return None
@@ -263,11 +269,24 @@ SIMPLIFY: dict[Op, tuple[Rule, ...]] = {
     Op.SHL: (fold_constants, shift_zero),
     Op.SHR: (fold_constants, shift_zero),
     Op.WHERE: (where_trivial, fold_constants, where_negated, where_nested, where_bool),
-    Op.REDUCE: (views.fold_reduce, views.reduce_single, views.reduce_reduce, views.reduce_expand, views.window_sum_is_reshape),
+    Op.REDUCE: (
+        views.fold_reduce,
+        views.reduce_single,
+        views.reduce_reduce,
+        views.reduce_expand,
+        views.window_sum_is_reshape,
+    ),
     Op.RESHAPE: (*_VIEW, views.reshape_reshape),
     Op.PERMUTE: (*_VIEW, views.permute_permute),
     Op.FLIP: (*_VIEW, views.flip_flip),
-    Op.SLICE: (*_VIEW, views.slice_slice, views.slice_pad, views.slice_expand, views.slice_where, views.window_is_reshape),
+    Op.SLICE: (
+        *_VIEW,
+        views.slice_slice,
+        views.slice_pad,
+        views.slice_expand,
+        views.slice_where,
+        views.window_is_reshape,
+    ),
     Op.PAD: (*_VIEW, views.pad_pad),
     Op.EXPAND: (*_VIEW, views.expand_expand),
     Op.SKEW: (views.fold_view, views.skew_of_one, views.window_is_all),
@@ -278,8 +297,11 @@ SIMPLIFY: dict[Op, tuple[Rule, ...]] = {
 
 # ---------------------------------------------------------------- the same bits
 
-# What changes the order of a sum, or which -0.0 becomes 0.0; x^2 as a product differs from how other powers are computed.
-REORDERING: frozenset[Rule] = frozenset({views.fold_reduce, views.reduce_reduce, views.window_sum_is_reshape, pow_constant})
+# What changes the order of a sum, or which -0.0 becomes 0.0; x^2 as a product differs from how
+# other powers are computed.
+REORDERING: frozenset[Rule] = frozenset(
+    {views.fold_reduce, views.reduce_reduce, views.window_sum_is_reshape, pow_constant}
+)
 
 
 def _unless_float(rule: Rule) -> Rule:
@@ -293,13 +315,24 @@ def _unless_float(rule: Rule) -> Rule:
 def reduce_single(n: Node) -> Node | None:
     """As in simplify_views.py, but the sum of one float is 0.0 + x, which is not x for -0.0."""
     after, (kind, axes) = views.reduce_single(n), n.arg
-    if after is None or kind != "add" or not n.dtype.is_float or any(n.src[0].shape[a] != 1 for a in axes):
+    if (
+        after is None
+        or kind != "add"
+        or not n.dtype.is_float
+        or any(n.src[0].shape[a] != 1 for a in axes)
+    ):
         return after
     return node(Op.ADD, (after, full(0.0, n.dtype, n.shape)))
 
 
 def _strict(rule: Rule) -> Rule:
-    return reduce_single if rule is views.reduce_single else _unless_float(rule) if rule in REORDERING else rule
+    return (
+        reduce_single
+        if rule is views.reduce_single
+        else _unless_float(rule)
+        if rule in REORDERING
+        else rule
+    )
 
 
 STRICT = {op: tuple(map(_strict, rules)) for op, rules in SIMPLIFY.items()}

@@ -1,4 +1,5 @@
-"""Simplification of views, reductions and windows (see ir/passes/simplify.py). In: a Node. Out: its replacement, or None."""
+"""Simplification of views, reductions and windows (see ir/passes/simplify.py). In: a Node. Out: its
+replacement, or None."""
 
 from __future__ import annotations
 
@@ -18,13 +19,18 @@ def fold_view(n: Node) -> Node | None:
     """A view of a constant is a constant of another shape."""
     (x,) = n.src
     value = constant_of(x)
-    if value is None or (n.op is Op.EXPAND and x.op is Op.CONST) or (n.op in (Op.PAD, Op.UNSKEW) and not is_zero(x)):
+    if (
+        value is None
+        or (n.op is Op.EXPAND and x.op is Op.CONST)
+        or (n.op in (Op.PAD, Op.UNSKEW) and not is_zero(x))
+    ):
         return None
     return full(value, n.dtype, n.shape)
 
 
 def fold_reduce(n: Node) -> Node | None:
-    """The largest of equal constants is one of them; their sum is a multiple, of floats up to the rounding of partial sums."""
+    """The largest of equal constants is one of them; their sum is a multiple, of floats up to the
+    rounding of partial sums."""
     (kind, axes), (x,) = n.arg, n.src
     value = constant_of(x)
     extent = prod(x.shape[a] for a in axes)
@@ -95,7 +101,9 @@ def slice_slice(n: Node) -> Node | None:
     if x.op is not Op.SLICE:
         return None
     both = []
-    for (start, _, step), (inner_start, _, inner_step), length in zip(x.arg, n.arg, n.shape, strict=True):
+    for (start, _, step), (inner_start, _, inner_step), length in zip(
+        x.arg, n.arg, n.shape, strict=True
+    ):
         first, by = start + inner_start * step, step * inner_step
         both.append((first, first + (length - 1) * by + 1, by) if length else (0, 0, 1))
     return node(Op.SLICE, x.src, tuple(both))
@@ -106,7 +114,9 @@ def slice_pad(n: Node) -> Node | None:
     (x,) = n.src
     if x.op is not Op.PAD or 0 in n.shape:
         return None
-    axes = [_cut_padding(cut, pad, d) for cut, pad, d in zip(n.arg, x.arg, x.src[0].shape, strict=True)]
+    axes = [
+        _cut_padding(cut, pad, d) for cut, pad, d in zip(n.arg, x.arg, x.src[0].shape, strict=True)
+    ]
     known = [a for a in axes if a is not None]
     if len(known) < len(axes):
         return None
@@ -118,7 +128,13 @@ def _cut_padding(cut: Bounds, pad: Bounds, extent: int) -> tuple[Bounds, Bounds]
     """One axis of slice_pad: the SLICE of the source, and the PAD after it."""
     (start, stop, step), (lo, _, interior) = cut, pad
     last = start + (len(range(*cut)) - 1) * step
-    if step == interior + 1 and extent and start >= lo and (start - lo) % step == 0 and last <= lo + (extent - 1) * step:
+    if (
+        step == interior + 1
+        and extent
+        and start >= lo
+        and (start - lo) % step == 0
+        and last <= lo + (extent - 1) * step
+    ):
         first = (start - lo) // step
         return (first, first + len(range(*cut)), 1), (0, 0, 0)
     if interior or step != 1:
@@ -132,7 +148,9 @@ def pad_pad(n: Node) -> Node | None:
     if x.op is not Op.PAD or any(interior for _, _, interior in n.arg):
         return None
     both = zip(x.arg, n.arg, strict=True)
-    return node(Op.PAD, x.src, tuple((lo + a, hi + b, interior) for (lo, hi, interior), (a, b, _) in both))
+    return node(
+        Op.PAD, x.src, tuple((lo + a, hi + b, interior) for (lo, hi, interior), (a, b, _) in both)
+    )
 
 
 def slice_expand(n: Node) -> Node | None:
@@ -146,7 +164,8 @@ def slice_expand(n: Node) -> Node | None:
 
 
 def slice_where(n: Node) -> Node | None:
-    """A cut on one side of a choice by position, as a part of joined values and its gradient are, is a cut of that side."""
+    """A cut on one side of a choice by position, as a part of joined values and its gradient are,
+    is a cut of that side."""
     (x,) = n.src
     if x.op is not Op.WHERE or 0 in n.shape:
         return None
@@ -155,7 +174,8 @@ def slice_where(n: Node) -> Node | None:
 
 
 def _holds(condition: Node, cuts: tuple[Bounds, ...]) -> bool | None:
-    """Is a conjunction of comparisons of a position with constants true, or false, everywhere in the cut?"""
+    """Is a conjunction of comparisons of a position with constants true, or false, everywhere in
+    the cut?"""
     stack, unknown = [(condition, True)], False
     for _ in range(MOST_TERMS):
         c, wanted = stack.pop()
@@ -177,7 +197,9 @@ def _is_below(c: Node, cuts: tuple[Bounds, ...]) -> bool | None:
     """Is a position below a constant: for all of the cut, for none of it, or else None."""
     if c.op is not Op.LT or (bound := constant_of(c.src[1])) is None:
         return None
-    counter, new = (c.src[0].src[0], dict(c.src[0].arg)) if c.src[0].op is Op.EXPAND else (c.src[0], {})
+    counter, new = (
+        (c.src[0].src[0], dict(c.src[0].arg)) if c.src[0].op is Op.EXPAND else (c.src[0], {})
+    )
     if counter.op is not Op.IOTA:
         return None
     places = range(*cuts[next(a for a in range(c.ndim) if a not in new)])
@@ -188,8 +210,8 @@ def _is_below(c: Node, cuts: tuple[Bounds, ...]) -> bool | None:
 
 
 def reduce_reduce(n: Node) -> Node | None:
-    """Two reductions of one kind are one over the axes of both; of floats only maxima, or the order of a sum would depend on what
-    else is computed."""
+    """Two reductions of one kind are one over the axes of both; of floats only maxima, or the order
+    of a sum would depend on what else is computed."""
     (x,) = n.src
     kind, axes = n.arg
     if x.op is not Op.REDUCE or x.arg[0] != kind or (n.dtype.is_float and kind != "max"):
@@ -200,9 +222,12 @@ def reduce_reduce(n: Node) -> Node | None:
 
 
 def _is_matmul(n: Node, kept: list[int], further: list[int]) -> bool:
-    """A sum of products of rows and columns: summing over rows or columns as well would take it apart."""
+    """A sum of products of rows and columns: summing over rows or columns as well would take it
+    apart."""
     (x,) = n.src
-    product = x.src[0] if x.op is Op.RESHAPE else x  # without axes of extent 1: those of a 1 x 1 kernel
+    product = (
+        x.src[0] if x.op is Op.RESHAPE else x
+    )  # without axes of extent 1: those of a 1 x 1 kernel
     if n.arg[0] != "add" or product.op is not Op.MUL:
         return False
     factors = [reshape(f, x.shape) for f in product.src]
@@ -218,7 +243,11 @@ def reduce_single(n: Node) -> Node | None:
     if axes and all(x.shape[a] != 1 for a in axes):
         return None
     shape = tuple(d for a, d in enumerate(x.shape) if not (a in axes and d == 1))
-    places = [sum(1 for b in range(a) if not (b in axes and x.shape[b] == 1)) for a in axes if x.shape[a] != 1]
+    places = [
+        sum(1 for b in range(a) if not (b in axes and x.shape[b] == 1))
+        for a in axes
+        if x.shape[a] != 1
+    ]
     return reduce(kind, reshape(x, shape), places)
 
 
@@ -227,11 +256,27 @@ def reduce_expand(n: Node) -> Node | None:
     (x,) = n.src
     kind, axes = n.arg
     repeated = {axis: extent for axis, extent in x.arg if axis in axes} if x.op is Op.EXPAND else {}
-    if not repeated or 0 in repeated.values() or not (kind == "max" or (kind == "add" and x.dtype.is_int)):
+    if (
+        not repeated
+        or 0 in repeated.values()
+        or not (kind == "max" or (kind == "add" and x.dtype.is_int))
+    ):
         return None
-    left = tuple((axis - sum(a < axis for a in repeated), extent) for axis, extent in x.arg if axis not in repeated)
-    rest = reduce(kind, expand(x.src[0], left), [a - sum(b < a for b in repeated) for a in axes if a not in repeated])
-    return rest if kind == "max" else node(Op.MUL, (rest, full(prod(repeated.values()), n.dtype, n.shape)))
+    left = tuple(
+        (axis - sum(a < axis for a in repeated), extent)
+        for axis, extent in x.arg
+        if axis not in repeated
+    )
+    rest = reduce(
+        kind,
+        expand(x.src[0], left),
+        [a - sum(b < a for b in repeated) for a in axes if a not in repeated],
+    )
+    return (
+        rest
+        if kind == "max"
+        else node(Op.MUL, (rest, full(prod(repeated.values()), n.dtype, n.shape)))
+    )
 
 
 # ---------------------------------------------------------------- windows that do not overlap
@@ -243,13 +288,16 @@ def skew_of_one(n: Node) -> Node | None:
 
 
 def window_is_reshape(n: Node) -> Node | None:
-    """SLICE with step k of SKEW(n, k, 1) of k copies: x[o*k + j] for window o, place j, so a RESHAPE."""
+    """SLICE with step k of SKEW(n, k, 1) of k copies: x[o*k + j] for window o, place j, so a
+    RESHAPE."""
     (skewed,) = n.src
     if skewed.op is not Op.SKEW:
         return None
     axis, place, _ = skewed.arg
     size = n.shape[place]
-    return _windows(skewed, n.arg) if n.arg[axis][2] == size and n.arg[place] == (0, size, 1) else None
+    return (
+        _windows(skewed, n.arg) if n.arg[axis][2] == size and n.arg[place] == (0, size, 1) else None
+    )
 
 
 def window_is_all(n: Node) -> Node | None:
@@ -289,7 +337,14 @@ def window_sum_is_reshape(n: Node) -> Node | None:
         margins, g = list(g.arg), g.src[0]
     count, size = g.shape[axis], g.shape[place]
     apart = count == 1 or margins[axis][2] == size - 1
-    if place not in axes or axis in axes or dilation != 1 or not apart or margins[place] != (0, 0, 0) or 0 in g.shape:
+    if (
+        place not in axes
+        or axis in axes
+        or dilation != 1
+        or not apart
+        or margins[place] != (0, 0, 0)
+        or 0 in g.shape
+    ):
         return None
     along = axis - (axis > place)
     order = [a for a in range(g.ndim) if a != place]

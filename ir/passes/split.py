@@ -1,7 +1,9 @@
-"""Reductions in two steps, where one would leave threads or lanes idle. In: a REDUCE. Out: the same value, of partial results.
+"""Reductions in two steps, where one would leave threads or lanes idle. In: a REDUCE. Out: the same
+value, of partial results.
 
     before    sum(x[16777216])                after    sum(sum(reshape(x, [128, 131072]), 1), 0)
-              sum(x[65536, 8], 0)                      sum(sum(reshape(x, [4, 2048, 8, 8]), 1), (0, 1))
+              sum(x[65536, 8], 0)                      sum(sum(reshape(x, [4, 2048, 8, 8]), 1), (0,
+              1))
 
 How often it is cut depends on shapes alone, so the order of all sums is fixed.
 """
@@ -13,7 +15,18 @@ from itertools import islice
 from math import prod
 
 from ..graph import dtype as dt
-from ..graph.graph import Node, expand, expand_to, full, node, reach, rebuild, reduce, reshape, toposort
+from ..graph.graph import (
+    Node,
+    expand,
+    expand_to,
+    full,
+    node,
+    reach,
+    rebuild,
+    reduce,
+    reshape,
+    toposort,
+)
 from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
@@ -24,15 +37,21 @@ MAX_PARTIALS = 4096
 LONG = 1 << 18  # terms that one result may add up in a row: more would lose accuracy
 LEAST_TERMS = 512  # of a partial result
 NARROW = 64  # elements: shorter contiguous runs leave vectors or cache lines empty
-LEAST_ROWS = 32  # that are added up to one, so that storing and reading partial results costs little
+LEAST_ROWS = (
+    32  # that are added up to one, so that storing and reading partial results costs little
+)
 COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
-COLUMN_ROWS = 1 << 12  # that are added up one after the other in registers: more would lose accuracy
+COLUMN_ROWS = (
+    1 << 12
+)  # that are added up one after the other in registers: more would lose accuracy
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
 
 Strides = Mapping[Node, tuple[int, ...]]  # of inputs in memory
-Cuts = dict[int, tuple[int, int]]  # axis: (so many parts, of so many neighbours each), whose product divides it
+Cuts = dict[
+    int, tuple[int, int]
+]  # axis: (so many parts, of so many neighbours each), whose product divides it
 
 
 def split(n: Node, strides: Strides) -> Node:
@@ -45,11 +64,17 @@ def split(n: Node, strides: Strides) -> Node:
         outer = _outer_axes(n)
         if outer:
             first = split(reduce(kind, x, outer), strides)
-            return reduce(kind, first, [a - sum(o < a for o in outer) for a in axes if a not in outer])
+            return reduce(
+                kind, first, [a - sum(o < a for o in outer) for a in axes if a not in outer]
+            )
         if are_columns(n):
             cuts = column_cuts(n)
             return cut(n, x, cuts) if cuts else n
-    if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
+    if (
+        (n.size >= MIN_PARALLEL and terms < LONG)
+        or x.size < 2 * PARTIAL
+        or terms < 2 * MIN_PARALLEL
+    ):
         return n
     wanted = parts_wanted(n, PARTIAL)
     cuts = row_cuts(n, wanted, strides)
@@ -63,33 +88,45 @@ def split(n: Node, strides: Strides) -> Node:
 def parts_wanted(n: Node, size: int) -> int:
     """Partial results of so many elements for each result."""
     x, terms = n.src[0], n.src[0].size // n.size
-    return max(2, min(MAX_PARTIALS, max(terms // LONG, min(x.size, MAX_PARTIALS * size) // size // n.size)))
+    return max(
+        2, min(MAX_PARTIALS, max(terms // LONG, min(x.size, MAX_PARTIALS * size) // size // n.size))
+    )
 
 
 def row_cuts(n: Node, wanted: int, strides: Strides) -> Cuts:
-    """A cut of one axis in about so many parts, or at least not in parts too short; none if the extents have no such divisors."""
+    """A cut of one axis in about so many parts, or at least not in parts too short; none if the
+    extents have no such divisors."""
     (x,), (_, axes) = n.src, n.arg
     rank, least = _ranks(x, strides), max(2, wanted // 4)
-    axis, parts = max(((a, nearest_divisor(x.shape[a], wanted)) for a in axes), key=lambda ap: (min(ap[1], wanted), -rank[ap[0]]))
+    axis, parts = max(
+        ((a, nearest_divisor(x.shape[a], wanted)) for a in axes),
+        key=lambda ap: (min(ap[1], wanted), -rank[ap[0]]),
+    )
     if parts < least:
         many = min(MAX_PARTIALS, x.size // n.size // LEAST_TERMS)
-        axis, parts = max(((a, nearest_divisor(x.shape[a], many)) for a in axes), key=lambda ap: ap[1])
+        axis, parts = max(
+            ((a, nearest_divisor(x.shape[a], many)) for a in axes), key=lambda ap: ap[1]
+        )
     return {axis: (parts, 1)} if parts >= least else {}
 
 
 def _ranks(x: Node, strides: Strides) -> list[int]:
-    """The place of each axis among all, the outermost in memory first: parts along it are read in order."""
+    """The place of each axis among all, the outermost in memory first: parts along it are read in
+    order."""
     while x.op in ELEMENTWISE:
         x = x.src[0]
     at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
     base, places = resolve(x, [var(v) for v in at])[:2]
     in_memory = strides.get(base, row_major_strides(base.shape))
-    steps = [sum(abs(place.coef(v)) * s for place, s in zip(places, in_memory, strict=True)) for v in at]
+    steps = [
+        sum(abs(place.coef(v)) * s for place, s in zip(places, in_memory, strict=True)) for v in at
+    ]
     return [sum((t, -i) > (s, -a) for i, t in enumerate(steps)) for a, s in enumerate(steps)]
 
 
 def is_dense(x: Node) -> bool:
-    """Is it made of inputs that are repeated along no axis, and of numbers? Lanes may then run along all axes as one.
+    """Is it made of inputs that are repeated along no axis, and of numbers? Lanes may then run
+    along all axes as one.
 
     What is computed is better summed by the kernel that computes it.
     """
@@ -99,15 +136,20 @@ def is_dense(x: Node) -> bool:
     real = {v for v in at if v.extent > 1}
     for leaf in leaves:
         base, places, _ = resolve(leaf, [var(v) for v in at])
-        if base.shape and (base.op is not Op.INPUT or not real <= set[Var]().union(*(place.vars() for place in places))):
+        if base.shape and (
+            base.op is not Op.INPUT
+            or not real <= set[Var]().union(*(place.vars() for place in places))
+        ):
             return False
     return True
 
 
 def _outer_axes(n: Node) -> list[int]:
-    """The reduced axes to reduce first: those around kept ones, where the last axes are reduced too and are few elements.
+    """The reduced axes to reduce first: those around kept ones, where the last axes are reduced too
+    and are few elements.
 
-    Sums over batch, height and width of a few places for each channel: lanes along channels and places, then over the places.
+    Sums over batch, height and width of a few places for each channel: lanes along channels and
+    places, then over the places.
     """
     (x,), (_, axes) = n.src, n.arg
     real = [a for a, d in enumerate(x.shape) if d > 1]
@@ -125,7 +167,8 @@ def are_columns(n: Node) -> bool:
 
 
 def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
-    """Enough parts, of about so many rows if given; and neighbouring rows joined to make them wide."""
+    """Enough parts, of about so many rows if given; and neighbouring rows joined to make them
+    wide."""
     (x,), (_, axes) = n.src, n.arg
     last = max(a for a in axes if prod(x.shape[a + 1 :]) > 1)
     width, terms = prod(x.shape[last + 1 :]), x.size // n.size
@@ -135,14 +178,19 @@ def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
     wanted = min(-(-COLUMN_PARTS // blocks), rows // LEAST_ROWS) if x.size >= LARGE else 1
     wanted = rows // rows_of_part if rows_of_part else max(wanted, rows // most)
     axis = max(axes, key=lambda a: x.shape[a] // (joined if a == last else 1))
-    parts = nearest_divisor(x.shape[axis] // (joined if axis == last else 1), wanted) if wanted > 1 else 1
+    parts = (
+        nearest_divisor(x.shape[axis] // (joined if axis == last else 1), wanted)
+        if wanted > 1
+        else 1
+    )
     cuts = {last: (1, joined)}
     cuts[axis] = (parts, cuts.get(axis, (1, 1))[1])
     return {a: cut for a, cut in cuts.items() if cut != (1, 1)}
 
 
 def _joined(extent: int, width: int, terms: int) -> int:
-    """Neighbouring rows of few results that are one row of lanes, whole vectors if possible: a divisor of the extent."""
+    """Neighbouring rows of few results that are one row of lanes, whole vectors if possible: a
+    divisor of the extent."""
     if width >= NARROW:
         return 1
     divisors = [q for q in range(2, min(extent, COLUMN_BLOCK // width) + 1) if extent % q == 0]
@@ -158,7 +206,8 @@ def cut(n: Node, x: Node, cuts: Cuts) -> Node:
 
 
 def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int], list[int]]:
-    """x with its cut axes split, the axes to reduce first, and those to reduce then, as they are numbered then."""
+    """x with its cut axes split, the axes to reduce first, and those to reduce then, as they are
+    numbered then."""
     shape: list[int] = []
     kept: list[int] = []  # where the axes of partial results stand in it
     inside: list[int] = []
@@ -174,22 +223,32 @@ def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int],
             kept.append(len(shape))
             shape.append(inner)
     to = tuple(shape)
-    return viewed(x, lambda n: reshape(n, to)), inside, [a - sum(i < a for i in inside) for a in kept]
+    return (
+        viewed(x, lambda n: reshape(n, to)),
+        inside,
+        [a - sum(i < a for i in inside) for a in kept],
+    )
 
 
 def viewed(x: Node, view: Callable[[Node], Node]) -> Node:
-    """A view of x. Maps are computed of views of their operands: a product stays one, and nothing needs to be stored."""
+    """A view of x. Maps are computed of views of their operands: a product stays one, and nothing
+    needs to be stored."""
     return _mapped(x, view) or view(x)
 
 
 def _mapped(x: Node, view: Callable[[Node], Node]) -> Node | None:
-    """x whose maps are computed of views of their operands, and of numbers repeated as often; None where there are no maps."""
+    """x whose maps are computed of views of their operands, and of numbers repeated as often; None
+    where there are no maps."""
     done: dict[Node, Node] = {}
     for m in _maps(x):
         for s in m.src:
             if s not in done:
                 seen = view(s)
-                done[s] = expand_to(s.src[0], seen.shape) if s.op is Op.EXPAND and not s.src[0].shape else seen
+                done[s] = (
+                    expand_to(s.src[0], seen.shape)
+                    if s.op is Op.EXPAND and not s.src[0].shape
+                    else seen
+                )
         done[m] = rebuild(m, tuple([done[s] for s in m.src]))
     return done.get(x)
 
@@ -201,7 +260,8 @@ def nearest_divisor(extent: int, wanted: int) -> int:
 
 
 def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
-    """x with identities at the end of its axis. Maps are computed of padded operands, or they would be kernels of their own."""
+    """x with identities at the end of its axis. Maps are computed of padded operands, or they would
+    be kernels of their own."""
     pad = tuple((0, extent - d if a == axis else 0, 0) for a, d in enumerate(x.shape))
     mapped = _mapped(x, lambda operand: node(Op.PAD, (operand,), pad))
     out = mapped or node(Op.PAD, (x,), pad)

@@ -20,7 +20,8 @@ from .split_windows import windows_in_parts
 
 
 def split_reductions(roots: Sequence[Node], strides: Strides | None = None) -> list[Node]:
-    """All that gain by it; those around a mean in the parts of the mean. `strides`: how inputs lie in memory."""
+    """All that gain by it; those around a mean in the parts of the mean. `strides`: how inputs lie
+    in memory."""
     nodes, strides = toposort(roots), strides or {}
     cuts, whole = centred(nodes, strides), joined_whole(nodes)
 

@@ -1,12 +1,13 @@
-"""Sums of products over windows in parts, where one would leave threads idle or need too large a panel. In: a REDUCE. Out: the
-same value, of partial results; None where one step is better.
+"""Sums of products over windows in parts, where one would leave threads idle or need too large a
+panel. In: a REDUCE. Out: the same value, of partial results; None where one step is better.
 
-    before    dw[o, c, ky, kx] = sum(dy[n, o, y, x] * x[n, c, y + ky, x + kx], (n, y, x))
-    after     dw = sum(parts, 0),  parts[p, o, c, ky, kx] = sum(the same for N / P images, (n, y, x))
+    before    dw[o, c, ky, kx] = sum(dy[n, o, y, x] * x[n, c, y + ky, x + kx], (n, y, x)) after
+    dw = sum(parts, 0),  parts[p, o, c, ky, kx] = sum(the same for N / P images, (n, y, x))
 
-A weight gradient adds up many places for each of the few of a kernel, and its parts read different ones, so that each copies
-only what it needs. A convolution is the other way round: its results are tasks enough, all of them read the same weights, and
-parts would only be stored and read again. How often a sum is cut depends on its shape alone.
+A weight gradient adds up many places for each of the few of a kernel, and its parts read different
+ones, so that each copies only what it needs. A convolution is the other way round: its results are
+tasks enough, all of them read the same weights, and parts would only be stored and read again. How
+often a sum is cut depends on its shape alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from .split import Cuts, cut, viewed
 LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
-MOST_TERMS = 8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
+MOST_TERMS = (
+    8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
+)
 
 
 def windows_in_parts(n: Node) -> Node | None:
@@ -56,7 +59,8 @@ def _parts_wanted(n: Node, terms: int) -> int:
 
 
 def _places(indices: list[set[Var]], reduced: set[Var]) -> tuple[int, int]:
-    """How many places of a window are added up, and at how many it stands for different results; 0 where nothing is a window."""
+    """How many places of a window are added up, and at how many it stands for different results; 0
+    where nothing is a window."""
     windows = [vs for vs in indices if vs & reduced and vs - reduced]
     both = set[Var]().union(*windows)
     added, stands = (prod(v.extent for v in side) for side in (both & reduced, both - reduced))
@@ -76,6 +80,7 @@ def _cuts(extents: tuple[int, ...], wanted: int) -> Cuts:
 
 
 def _divisor(extent: int, wanted: int, least: int) -> int:
-    """The divisor nearest to the wanted number, and at most twice that; one that is not too small comes first."""
+    """The divisor nearest to the wanted number, and at most twice that; one that is not too small
+    comes first."""
     divisors = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
     return min(divisors, key=lambda d: (d < least, abs(d - wanted)))

@@ -2,8 +2,8 @@
 
     before    sum_k(a * b + c * d)        after    sum_k(a * b) + sum_k(c * d)
 
-The gradient of a weight that is used several times has this form. What is gained: each sum is a contraction, whose
-factors are read once for a tile of results; a sum of several products is none.
+The gradient of a weight that is used several times has this form. What is gained: each sum is a
+contraction, whose factors are read once for a tile of results; a sum of several products is none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from ..graph.rewrite import Trace
 from ..graph.site import provenance
 from ..kernels.contraction import contracts, seen
 
-Addend = tuple[Node, tuple[Node, ...]]  # a Node and the views through which a sum sees it, the innermost first
+Addend = tuple[
+    Node, tuple[Node, ...]
+]  # a Node and the views through which a sum sees it, the innermost first
 
 
 def sums_apart(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
@@ -36,14 +38,20 @@ def sums_apart(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
             if n not in parts:
                 done[n] = rebuild(n, tuple([done[s] for s in n.src]))
                 continue
-            done[n] = _added([reduce("add", _added([seen(done[x], views) for x, views in p]), n.arg[1]) for p in parts[n]])
+            done[n] = _added(
+                [
+                    reduce("add", _added([seen(done[x], views) for x, views in p]), n.arg[1])
+                    for p in parts[n]
+                ]
+            )
             if trace is not None:
                 trace.append(("sums_apart", n, done[n]))
     return [done[r] for r in roots]
 
 
 def _parts(n: Node, users: Mapping[Node, int]) -> list[list[Addend]]:
-    """What is summed by itself: each product that makes a contraction, and all else together. Empty if n is no sum of these."""
+    """What is summed by itself: each product that makes a contraction, and all else together. Empty
+    if n is no sum of these."""
     addends = _addends(n.src[0], users) if n.op is Op.REDUCE and n.arg[0] == "add" else []
     if len(addends) < 2:
         return []

@@ -1,9 +1,12 @@
-"""Graph -> Graph: what is computed of 16-bit floats is computed in float32 and rounded once; 16 bits remain for memory.
+"""Graph -> Graph: what is computed of 16-bit floats is computed in float32 and rounded once; 16
+bits remain for memory.
 
-    before    mul(a, b) of bfloat16          after    cast(mul(cast(a, float32), cast(b, float32)), bfloat16)
+    before    mul(a, b) of bfloat16          after    cast(mul(cast(a, float32), cast(b, float32)),
+    bfloat16)
 
-A sum takes products and other sums before they are rounded, also through views: a product of matrices rounds once.
-Casts to float32 stand where the fewest elements pass: before an EXPAND, after a SLICE.
+A sum takes products and other sums before they are rounded, also through views: a product of
+matrices rounds once. Casts to float32 stand where the fewest elements pass: before an EXPAND, after
+a SLICE.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from ..graph.site import provenance
 
 
 def widen(roots: Sequence[Node]) -> list[Node]:
-    """The same values, with MOVES alone over 16-bit floats; before any other pass, since rules might merge roundings."""
+    """The same values, with MOVES alone over 16-bit floats; before any other pass, since rules
+    might merge roundings."""
     order = toposort(roots)
     if not any(n.dtype.is_half for n in order):
         return list(roots)
@@ -47,7 +51,8 @@ def _widened(n: Node, done: dict[Node, Node], unrounded: dict[Node, Node]) -> No
 
 
 def in_float32(n: Node) -> Node:
-    """A 16-bit float as float32, cast at the place with the fewest elements between n and what it is a view of."""
+    """A 16-bit float as float32, cast at the place with the fewest elements between n and what it
+    is a view of."""
     chain = [n]
     while chain[-1].op in TRANSPARENT:
         chain.append(chain[-1].src[0])

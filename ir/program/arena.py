@@ -1,4 +1,5 @@
-"""Offsets in one arena. In: Blocks with sizes and lifetimes. Out: where each lies, and the bytes of the arena."""
+"""Offsets in one arena. In: Blocks with sizes and lifetimes. Out: where each lies, and the bytes of
+the arena."""
 
 from __future__ import annotations
 
@@ -22,17 +23,21 @@ class Block:
 
 
 def place(blocks: Sequence[Block]) -> int:
-    """Gives every block an offset, such that none meets another that is in use in a common step; returns the arena's bytes.
+    """Gives every block an offset, such that none meets another that is in use in a common step;
+    returns the arena's bytes.
 
-    One after the other, each in the smallest gap that is free during its lifetime. The largest are first (Pisarchyk and Lee,
-    "Efficient memory management for deep neural net inference", 2020, greedy by size) or, where that leaves gaps in the worst
-    step, those that occupy most bytes times steps.
+    One after the other, each in the smallest gap that is free during its lifetime. The largest are
+    first (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020,
+    greedy by size) or, where that leaves gaps in the worst step, those that occupy most bytes times
+    steps.
     """
     steps = max((b.last for b in blocks), default=0) + 1
     least, _ = most_alive([(_aligned(b), b.first, b.last) for b in blocks], steps)
     top, offsets = _placed(blocks, lambda b: (-b.nbytes, b.first))
     if top > least:
-        top, offsets = min((top, offsets), _placed(blocks, lambda b: (b.nbytes * (b.first - b.last - 1), b.first)))
+        top, offsets = min(
+            (top, offsets), _placed(blocks, lambda b: (b.nbytes * (b.first - b.last - 1), b.first))
+        )
     for b, offset in zip(blocks, offsets, strict=True):
         b.offset = offset
     return top
@@ -42,7 +47,9 @@ def _aligned(b: Block) -> int:
     return -(-b.nbytes // ALIGN) * ALIGN
 
 
-def _placed(blocks: Sequence[Block], key: Callable[[Block], tuple[int, int]]) -> tuple[int, list[int]]:
+def _placed(
+    blocks: Sequence[Block], key: Callable[[Block], tuple[int, int]]
+) -> tuple[int, list[int]]:
     """(the arena's bytes, the offset of each block)."""
     first, last, start, end = np.zeros((4, len(blocks)), np.int64)
     offsets = [0] * len(blocks)

@@ -14,31 +14,42 @@ from ..graph.op import Op
 from ..loops.loop import GLOBAL, Buf, Copy, For, If, Loops, Stmt, Store
 from ..loops.walk import operands, roots, statements, usual_operands
 
-Access = tuple[dict[Buf, set[Index]], Buf | None, Index | None]  # what a statement loads; the buffer and index of its store
-Accessed = tuple[list[Access], list[list[Access]]]  # of all statements of a phase; of those of each body
+Access = tuple[
+    dict[Buf, set[Index]], Buf | None, Index | None
+]  # what a statement loads; the buffer and index of its store
+Accessed = tuple[
+    list[Access], list[list[Access]]
+]  # of all statements of a phase; of those of each body
 Needs = Callable[[Node], tuple[Node, ...]]
 
 
 class Accesses:
-    """Which elements of its arguments a kernel loads and stores, statement by statement of each phase."""
+    """Which elements of its arguments a kernel loads and stores, statement by statement of each
+    phase."""
 
     def __init__(self, loops: Loops) -> None:
         self._loops = loops
         self._found: dict[tuple[int, int], Accessed] = {}
 
     def in_place(self, read: Buf, written: Buf) -> bool:
-        """Is every element of `read` loaded only where, and not after, the same element of `written` is stored?
+        """Is every element of `read` loaded only where, and not after, the same element of
+        `written` is stored?
 
-        That is once, so it holds if all are loaded at the one index at which all are stored, or in each body at its own.
-        Phases before the first that stores have ended by then, and so have earlier loops of a phase that runs once: what they
-        load does not matter.
+        That is once, so it holds if all are loaded at the one index at which all are stored, or in
+        each body at its own. Phases before the first that stores have ended by then, and so have
+        earlier loops of a phase that runs once: what they load does not matter.
         """
         if read.dtype.itemsize != written.dtype.itemsize:
             return False
         left = list(self._since(written))
-        if _loads_where_stored((a for everything, _ in left for a in everything), read, written) is True:
+        if (
+            _loads_where_stored((a for everything, _ in left for a in everything), read, written)
+            is True
+        ):
             return True
-        answers = [_loads_where_stored(body, read, written) for _, bodies in left for body in bodies]
+        answers = [
+            _loads_where_stored(body, read, written) for _, bodies in left for body in bodies
+        ]
         return False not in answers and True in answers
 
     def _since(self, written: Buf) -> Iterator[Accessed]:
@@ -47,8 +58,12 @@ class Accesses:
         first = next((i for i, phase in enumerate(phases) if _stores([phase], written)), 0)
         for i in range(first, len(phases)):
             once = i == first and phases[i].extent == 1 and not self._loops.threads
-            before = list(takewhile(lambda s: not _stores([s], written), phases[i].body if once else []))
-            yield self._accesses(i, max((at + 1 for at, s in enumerate(before) if isinstance(s, For)), default=0))
+            before = list(
+                takewhile(lambda s: not _stores([s], written), phases[i].body if once else [])
+            )
+            yield self._accesses(
+                i, max((at + 1 for at, s in enumerate(before) if isinstance(s, For)), default=0)
+            )
 
     def _accesses(self, phase: int, start: int) -> Accessed:
         if (phase, start) not in self._found:
@@ -70,7 +85,8 @@ def _accesses(phase: For) -> Accessed:
 
 
 def _in_one_body(body: Sequence[Stmt], loads: Mapping[int, set[Node]]) -> list[Access]:
-    """A Node that an earlier statement of the same body has evaluated is not evaluated again: it is loaded once."""
+    """A Node that an earlier statement of the same body has evaluated is not evaluated again: it is
+    loaded once."""
     accesses: list[Access] = []
     known: set[Node] = set()
     several = sum(isinstance(s, Store) for s in body) > 1
@@ -98,7 +114,8 @@ def _loads(s: Stmt, needs: Needs) -> set[Node]:
 
 
 def _loads_where_stored(body: Iterable[Access], read: Buf, written: Buf) -> bool | None:
-    """Are all loads at the index at which these statements store, and none after the store; None if there are no loads."""
+    """Are all loads at the index at which these statements store, and none after the store; None if
+    there are no loads."""
     stored: Index | None = None
     loaded: set[Index] = set()
     for loads, buf, index in body:

@@ -20,11 +20,12 @@ SHOWN = 8  # buffers that are alive at the peak, the largest first
 class MemoryBuffer:
     """One value, or scratch memory, of a program.
 
-    Attributes: `name`, the kernel that writes it and the operation, or which input; `dtype`; `shape`; `bytes`; `space`, where it
-    is: "input", "output", "arena", or "donated", an output that is written into the memory of an input if nothing else can see
-    that; `number` of the input or output in whose memory it lies, None in the arena; `offset` in the arena in bytes; `first` and
-    `last`, the steps from which and to which it is needed; `in_place_of`, the name of the buffer whose memory it takes over;
-    `line`, the user's (file, line) or None.
+    Attributes: `name`, the kernel that writes it and the operation, or which input; `dtype`;
+    `shape`; `bytes`; `space`, where it is: "input", "output", "arena", or "donated", an output that
+    is written into the memory of an input if nothing else can see that; `number` of the input or
+    output in whose memory it lies, None in the arena; `offset` in the arena in bytes; `first` and
+    `last`, the steps from which and to which it is needed; `in_place_of`, the name of the buffer
+    whose memory it takes over; `line`, the user's (file, line) or None.
     """
 
     name: str
@@ -54,9 +55,10 @@ class MemoryBuffer:
 class Memory:
     """The memory of one run of a program, known before it runs.
 
-    Attributes: `arena_bytes`, for intermediates; `peak_bytes`, inputs and outputs, which the caller holds, and what
-    is needed of the arena in its worst step; `peak_step`, that step, and `peak_kernel`, its name; `steps`, how many there are;
-    `buffers`, every MemoryBuffer: the inputs, then what the steps write and use.
+    Attributes: `arena_bytes`, for intermediates; `peak_bytes`, inputs and outputs, which the caller
+    holds, and what is needed of the arena in its worst step; `peak_step`, that step, and
+    `peak_kernel`, its name; `steps`, how many there are; `buffers`, every MemoryBuffer: the inputs,
+    then what the steps write and use.
     """
 
     arena_bytes: int = 0
@@ -68,7 +70,9 @@ class Memory:
 
     def alive(self, step: int) -> list[MemoryBuffer]:
         """The buffers that are needed in a step, the largest first."""
-        return sorted((b for b in self.buffers if b.first <= step <= b.last), key=lambda b: -b.bytes)
+        return sorted(
+            (b for b in self.buffers if b.first <= step <= b.last), key=lambda b: -b.bytes
+        )
 
     @property
     def at_peak(self) -> list[MemoryBuffer]:
@@ -80,9 +84,14 @@ class Memory:
         if not self.steps:
             return head
         alive = self.at_peak
-        lines = [f"{head}; needed in step {self.peak_step} of {self.steps}, {self.peak_kernel}:", *map(str, alive[:SHOWN])]
+        lines = [
+            f"{head}; needed in step {self.peak_step} of {self.steps}, {self.peak_kernel}:",
+            *map(str, alive[:SHOWN]),
+        ]
         if len(alive) > SHOWN:
-            lines.append(f"{amount(sum(b.bytes for b in alive[SHOWN:]))}B  {len(alive) - SHOWN} more")
+            lines.append(
+                f"{amount(sum(b.bytes for b in alive[SHOWN:]))}B  {len(alive) - SHOWN} more"
+            )
         return "\n    ".join(lines)
 
     __repr__ = __str__
@@ -94,11 +103,22 @@ def memory_of(program: Program, kernels: Sequence[str]) -> Memory:
     names = _names(table, kernels)
     buffers = tuple(_buffer(program, entry, i, names) for i, entry in enumerate(table))
     overwritten = {e.instead_of for e in table}  # what takes over counts from that step on
-    held = [(e.nbytes, e.first, e.last - (i in overwritten)) for i, e in enumerate(table) if e.ref.space == "arena"]
+    held = [
+        (e.nbytes, e.first, e.last - (i in overwritten))
+        for i, e in enumerate(table)
+        if e.ref.space == "arena"
+    ]
     needed, step = most_alive(held, len(kernels)) if kernels else (0, 0)
     outputs = sum(e.nbytes for o, e in enumerate(program.outputs) if o not in program.donations)
     outside = sum(b.bytes for b in buffers if b.space == "input") + outputs
-    return Memory(program.arena_bytes, outside + needed, step, kernels[step] if kernels else "", len(kernels), buffers)
+    return Memory(
+        program.arena_bytes,
+        outside + needed,
+        step,
+        kernels[step] if kernels else "",
+        len(kernels),
+        buffers,
+    )
 
 
 def _names(table: Sequence[Lifetime], kernels: Sequence[str]) -> list[str]:
@@ -120,4 +140,16 @@ def _buffer(program: Program, e: Lifetime, i: int, names: Sequence[str]) -> Memo
         space = "donated"
     instead = None if e.instead_of is None else names[e.instead_of]
     line = None if e.site is None else e.site[:2]
-    return MemoryBuffer(names[i], e.dtype.name, e.shape, nbytes, space, place, offset, e.first, e.last, instead, line)
+    return MemoryBuffer(
+        names[i],
+        e.dtype.name,
+        e.shape,
+        nbytes,
+        space,
+        place,
+        offset,
+        e.first,
+        e.last,
+        instead,
+        line,
+    )

@@ -1,4 +1,5 @@
-"""Lowered kernels -> Program: an order, in-place results, buffers in one arena. In: Steps. Out: a Program."""
+"""Lowered kernels -> Program: an order, in-place results, buffers in one arena. In: Steps. Out: a
+Program."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ class KernelStep:
     def in_place(self, source: Node, out: Node) -> bool:
         """May what it writes take the memory of what it reads?"""
         buffers = self.loops.buffers
-        return self._accesses.in_place(buffers[self.reads.index(source)], buffers[len(self.reads) + self.writes.index(out)])
+        return self._accesses.in_place(
+            buffers[self.reads.index(source)], buffers[len(self.reads) + self.writes.index(out)]
+        )
 
     @cached_property
     def _accesses(self) -> Accesses:
@@ -58,7 +61,9 @@ class Planner:
     outputs: Sequence[Node]
     donations: dict[int, int]
     checks: tuple[CheckSite, ...] = ()
-    enough: int = 0  # bytes of intermediates that are no reason to change the order: those of the last cache
+    enough: int = (
+        0  # bytes of intermediates that are no reason to change the order: those of the last cache
+    )
 
 
 def plan(steps: list[KernelStep], p: Planner) -> Program:
@@ -71,15 +76,20 @@ def plan(steps: list[KernelStep], p: Planner) -> Program:
     memory = _Memory(sequence, p, donations)
     calls = [Call(s.loops, memory.refs(s), s.params, s.parallel, s.is_check) for s in sequence]
     outputs = tuple(ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
-    return Program(calls, tuple(p.values), outputs, memory.arena_bytes, donations, p.checks, memory.lifetimes())
+    return Program(
+        calls, tuple(p.values), outputs, memory.arena_bytes, donations, p.checks, memory.lifetimes()
+    )
 
 
 # ---------------------------------------------------------------- what runs after what
 
 
 def _waits(steps: list[KernelStep]) -> Waits[KernelStep]:
-    """A step runs after those that write what it reads, and after every check that does not need the step itself."""
-    writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}  # an input that is an output too is read where it is
+    """A step runs after those that write what it reads, and after every check that does not need
+    the step itself."""
+    writer = {
+        n: s for s in steps for n in s.writes if n.op is not Op.INPUT
+    }  # an input that is an output too is read where it is
     after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
     needed: set[KernelStep] = set()  # by the checks so far
     previous: KernelStep | None = None
@@ -96,13 +106,17 @@ def _waits(steps: list[KernelStep]) -> Waits[KernelStep]:
     return after
 
 
-def _let_wait(steps: Iterable[KernelStep], check: KernelStep | None, after: Waits[KernelStep]) -> None:
+def _let_wait(
+    steps: Iterable[KernelStep], check: KernelStep | None, after: Waits[KernelStep]
+) -> None:
     if check is not None:
         for s in steps:
             after[s].add(check)
 
 
-def _donations(steps: list[KernelStep], order: Order[KernelStep], after: Waits[KernelStep], p: Planner) -> dict[int, int]:
+def _donations(
+    steps: list[KernelStep], order: Order[KernelStep], after: Waits[KernelStep], p: Planner
+) -> dict[int, int]:
     """The wished donations that are safe; readers of the old value then run before."""
     if any((s.is_check and not s.early) or s.watched for s in steps):
         return {}  # a failing late check must leave every input as it was
@@ -115,7 +129,12 @@ def _donations(steps: list[KernelStep], order: Order[KernelStep], after: Waits[K
     given: set[int] = set()
     for o, i in sorted(p.donations.items()):
         out, source = p.outputs[o], p.inputs[i]
-        if out not in writer or i in given or source.shape != out.shape or source.dtype is not out.dtype:
+        if (
+            out not in writer
+            or i in given
+            or source.shape != out.shape
+            or source.dtype is not out.dtype
+        ):
             continue
         if p.values[i].strides != row_major_strides(source.shape):
             continue
@@ -136,8 +155,9 @@ def _donations(steps: list[KernelStep], order: Order[KernelStep], after: Waits[K
 class _Memory:
     """A Ref for every argument of the steps, in the order in which they run.
 
-    An intermediate gets a Block of the arena for its lifetime, or the Block of one that its kernel reads for the last time; so
-    may an output, and then all that was in this Block lies in the output's memory.
+    An intermediate gets a Block of the arena for its lifetime, or the Block of one that its kernel
+    reads for the last time; so may an output, and then all that was in this Block lies in the
+    output's memory.
     """
 
     def __init__(self, order: list[KernelStep], p: Planner, donations: dict[int, int]) -> None:
@@ -151,7 +171,9 @@ class _Memory:
         for t, s in enumerate(order):
             self._write(t, s)
         inside = self._inside
-        self.arena_bytes = place(list(dict.fromkeys(b for b in self._blocks.values() if b not in inside)))
+        self.arena_bytes = place(
+            list(dict.fromkeys(b for b in self._blocks.values() if b not in inside))
+        )
 
     def _write(self, t: int, s: KernelStep) -> None:
         for n in s.writes:
@@ -169,8 +191,13 @@ class _Memory:
             self._blocks[s, buf] = Block(buf.size * buf.dtype.itemsize, t, t)
 
     def _overwritten(self, t: int, s: KernelStep, n: Node) -> Block | None:
-        """The Block of a value that is not needed once this step has written n over it: the oldest, as of a sum that grows."""
-        held = [(self._blocks[m], m) for m in s.reads if m in self._blocks and m not in self._gone and self._last[m] == t]
+        """The Block of a value that is not needed once this step has written n over it: the oldest,
+        as of a sum that grows."""
+        held = [
+            (self._blocks[m], m)
+            for m in s.reads
+            if m in self._blocks and m not in self._gone and self._last[m] == t
+        ]
         for block, source in sorted(held, key=lambda pair: pair[0].first):
             if block.nbytes == n.nbytes and s.in_place(source, n):
                 self._instead[n] = source
@@ -180,7 +207,11 @@ class _Memory:
 
     def refs(self, s: KernelStep) -> tuple[Ref, ...]:
         """Where the arguments of a step are."""
-        return *map(self._read, s.reads), *map(self._written, s.writes), *(self._held((s, b)) for b in s.scratch)
+        return (
+            *map(self._read, s.reads),
+            *map(self._written, s.writes),
+            *(self._held((s, b)) for b in s.scratch),
+        )
 
     @cached_property
     def _inputs(self) -> dict[Node, Ref]:
@@ -203,12 +234,22 @@ class _Memory:
         out = [self._input(i, n) for i, n in enumerate(self._p.inputs)]
         for t, s in enumerate(self._order):
             for n, ref in zip(s.writes, map(self._written, s.writes), strict=True):
-                last = len(self._order) - 1 if ref.space == "output" and n in self._outputs else self._last.get(n, t)
+                last = (
+                    len(self._order) - 1
+                    if ref.space == "output" and n in self._outputs
+                    else self._last.get(n, t)
+                )
                 taken = self._instead.get(n)
-                instead = self._donations.get(self._outputs.get(n, -1)) if taken is None else places[taken]
+                instead = (
+                    self._donations.get(self._outputs.get(n, -1))
+                    if taken is None
+                    else places[taken]
+                )
                 places[n] = len(out)
                 out.append(Lifetime(n.op.value, n.dtype, n.shape, ref, t, last, instead, n.site))
-            out += [Lifetime(b.name, b.dtype, (b.size,), self._held((s, b)), t, t) for b in s.scratch]
+            out += [
+                Lifetime(b.name, b.dtype, (b.size,), self._held((s, b)), t, t) for b in s.scratch
+            ]
         return tuple(out)
 
     def _input(self, i: int, n: Node) -> Lifetime:

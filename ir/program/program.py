@@ -1,4 +1,5 @@
-"""The Program: which kernels run, in which order, on which buffers. Made by plan.py, run by runtime/executable.py."""
+"""The Program: which kernels run, in which order, on which buffers. Made by plan.py, run by
+runtime/executable.py."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from ..passes.bounds_checks import CheckSite
 
 @dataclass(frozen=True)
 class Ref:
-    """Where a kernel argument lives: input or output `number`, or byte offset `number` of the arena."""
+    """Where a kernel argument lives: input or output `number`, or byte offset `number` of the
+    arena."""
 
     space: str  # "input" | "output" | "arena"
     number: int
@@ -35,7 +37,8 @@ class Call:
 class ValueLayout:
     """An input or output of a program: dense row-major unless strides (in elements) say otherwise.
 
-    is_host: an input of a program of a GPU that lies in the CPU's memory, from which each run copies it.
+    is_host: an input of a program of a GPU that lies in the CPU's memory, from which each run
+    copies it.
     """
 
     dtype: DType
@@ -58,8 +61,9 @@ class ValueLayout:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """What a buffer holds from step `first` to step `last`, both included: the result of op `what` of the user's line `site`, or
-    scratch memory of that name. `instead_of`: the Lifetime whose memory this one takes over, by its place in the table."""
+    """What a buffer holds from step `first` to step `last`, both included: the result of op `what`
+    of the user's line `site`, or scratch memory of that name. `instead_of`: the Lifetime whose
+    memory this one takes over, by its place in the table."""
 
     what: str
     dtype: DType
@@ -77,7 +81,8 @@ class Lifetime:
 
 @dataclass
 class Program:
-    """`donations[o] = i`: output o may be written into the memory of input i (bytes and layout agree).
+    """`donations[o] = i`: output o may be written into the memory of input i (bytes and layout
+    agree).
 
     `lifetimes`: the inputs, then what the calls write and use, in their order.
     """

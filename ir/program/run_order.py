@@ -1,10 +1,12 @@
-"""The order in which kernels run. In: steps, what each waits for, which values they read and write. Out: the steps in order.
+"""The order in which kernels run. In: steps, what each waits for, which values they read and write.
+Out: the steps in order.
 
     given      a b c d    where c reads what a wrote, last of all
     eager      a c b d    what frees more memory than it takes runs as soon as it can
 
-Gradients of weights are such steps: each is the last to read an activation. Left where fusion puts them, all after the gradients
-of the activations, they would keep every activation and every gradient alive.
+Gradients of weights are such steps: each is the last to read an activation. Left where fusion puts
+them, all after the gradients of the activations, they would keep every activation and every
+gradient alive.
 """
 
 from __future__ import annotations
@@ -44,11 +46,14 @@ def topological(steps: Sequence[S], after: Waits[S]) -> list[S]:
     return list(done)
 
 
-def least_peak(order: list[S], after: Waits[S], nbytes: Callable[[Node], int], enough: int) -> list[S]:
-    """The given order or the eager one, whichever needs less memory at its worst step. `nbytes`: of an intermediate, else 0.
+def least_peak(
+    order: list[S], after: Waits[S], nbytes: Callable[[Node], int], enough: int
+) -> list[S]:
+    """The given order or the eager one, whichever needs less memory at its worst step. `nbytes`: of
+    an intermediate, else 0.
 
-    What needs no more than `enough` bytes keeps its order: in a cache less memory is no gain, and what a step has just written
-    may lie in a cache of its own.
+    What needs no more than `enough` bytes keeps its order: in a cache less memory is no gain, and
+    what a step has just written may lie in a cache of its own.
     """
     if peak(order, nbytes) <= enough:
         return order
@@ -59,7 +64,9 @@ def least_peak(order: list[S], after: Waits[S], nbytes: Callable[[Node], int], e
 def peak(order: Sequence[S], nbytes: Callable[[Node], int]) -> int:
     """The bytes alive at the worst step."""
     last = {n: t for t, s in enumerate(order) for n in s.reads}
-    return most_alive([(nbytes(n), t, last.get(n, t)) for t, s in enumerate(order) for n in s.writes], len(order))[0]
+    return most_alive(
+        [(nbytes(n), t, last.get(n, t)) for t, s in enumerate(order) for n in s.writes], len(order)
+    )[0]
 
 
 def eager(order: Sequence[S], after: Waits[S], nbytes: Callable[[Node], int]) -> list[S]:
@@ -68,7 +75,9 @@ def eager(order: Sequence[S], after: Waits[S], nbytes: Callable[[Node], int]) ->
 
 
 class _Eager(Generic[S]):
-    def __init__(self, order: Sequence[S], after: Mapping[S, set[S]], nbytes: Callable[[Node], int]) -> None:
+    def __init__(
+        self, order: Sequence[S], after: Mapping[S, set[S]], nbytes: Callable[[Node], int]
+    ) -> None:
         self.order, self.nbytes = order, nbytes
         self.place = {s: i for i, s in enumerate(order)}
         self.waits = [len(after[s]) for s in order]
@@ -79,7 +88,9 @@ class _Eager(Generic[S]):
                 self.followers[self.place[earlier]].append(i)
             for n in s.reads:
                 self.readers.setdefault(n, set()).add(i)
-        self.growth = [sum(map(nbytes, s.writes)) for s in order]  # bytes taken less bytes that no other step reads any more
+        self.growth = [
+            sum(map(nbytes, s.writes)) for s in order
+        ]  # bytes taken less bytes that no other step reads any more
         self.ready: list[int] = []
         self.freeing: list[int] = []  # of the ready ones
         for n in self.readers:

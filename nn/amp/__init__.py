@@ -1,4 +1,5 @@
-"""Mixed precision: float32 weights, 16-bit products. In: code for float32. Out: the same, as autocast and GradScaler."""
+"""Mixed precision: float32 weights, 16-bit products. In: code for float32. Out: the same, as
+autocast and GradScaler."""
 
 from __future__ import annotations
 

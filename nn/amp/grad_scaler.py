@@ -1,4 +1,5 @@
-"""Loss scaling for float16. In: a loss, an optimiser. Out: gradients in float16's range; steps that skip what overflowed."""
+"""Loss scaling for float16. In: a loss, an optimiser. Out: gradients in float16's range; steps that
+skip what overflowed."""
 
 from __future__ import annotations
 
@@ -29,12 +30,15 @@ UNSCALED, STEPPED = "unscale_() has been called", "step() has been called"
 
 
 class GradScaler:
-    """Multiplies a loss by a scale, so that small gradients do not vanish in float16, and divides the gradients by it again.
+    """Multiplies a loss by a scale, so that small gradients do not vanish in float16, and divides
+    the gradients by it again.
 
-    A step whose gradients hold an infinity or a NaN is skipped: weights, momentum and step counts stay, and `update` multiplies
-    the scale by backoff_factor. After growth_interval steps in a row that were made, it is multiplied by growth_factor. Inside a
-    jitted function, too: what is skipped is chosen by the program. With enabled=False nothing is scaled and every step is made.
-    Arguments, methods and `state_dict` are torch's. Source: Micikevicius et al. 2018. Raises ArgumentError, DTypeError.
+    A step whose gradients hold an infinity or a NaN is skipped: weights, momentum and step counts
+    stay, and `update` multiplies the scale by backoff_factor. After growth_interval steps in a row
+    that were made, it is multiplied by growth_factor. Inside a jitted function, too: what is
+    skipped is chosen by the program. With enabled=False nothing is scaled and every step is made.
+    Arguments, methods and `state_dict` are torch's. Source: Micikevicius et al. 2018. Raises
+    ArgumentError, DTypeError.
 
     >>> w, scaler = nn.Parameter([1.0, 2.0]), nn.GradScaler(init_scale=8.0)
     >>> optimizer = nn.optim.SGD([w], lr=0.25)
@@ -60,23 +64,30 @@ class GradScaler:
         self._settings = _settings(growth_factor, backoff_factor, growth_interval)
         self._scale = ops.tensor(_positive("init_scale", init_scale), dt.float32)
         self._growth_tracker = ops.tensor(0, dt.int32)  # steps made since the scale has changed
-        self._found: WeakKeyDictionary[Optimizer, Tensor] = WeakKeyDictionary()  # is there an infinity or a NaN
+        self._found: WeakKeyDictionary[Optimizer, Tensor] = (
+            WeakKeyDictionary()
+        )  # is there an infinity or a NaN
         self._stages: Stages = WeakKeyDictionary()
-        self._traced: WeakKeyDictionary[Any, Stages] = WeakKeyDictionary()  # by Trace: what its jitted function has called
+        self._traced: WeakKeyDictionary[Any, Stages] = (
+            WeakKeyDictionary()
+        )  # by Trace: what its jitted function has called
 
     def is_enabled(self) -> bool:
         """Does this scaler scale."""
         return self._enabled
 
     def scale(self, outputs: Any) -> Any:
-        """A Tensor times the scale, in float32 for 16-bit floats, or a tuple or list of such; differentiate what this returns.
+        """A Tensor times the scale, in float32 for 16-bit floats, or a tuple or list of such;
+        differentiate what this returns.
 
         Raises DTypeError for anything but a float Tensor.
         """
         if isinstance(outputs, (tuple, list)):
             return type(outputs)(self.scale(x) for x in outputs)
         if not isinstance(outputs, Tensor) or not outputs.dtype.is_float:
-            raise errors.DTypeError(f"GradScaler.scale: a loss must be a float Tensor, not {brief(outputs)}")
+            raise errors.DTypeError(
+                f"GradScaler.scale: a loss must be a float Tensor, not {brief(outputs)}"
+            )
         if not self._enabled:
             return outputs
         self._follow(outputs)
@@ -84,7 +95,8 @@ class GradScaler:
 
     @no_grad()
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divides the gradients of the optimiser's parameters by the scale, and looks for infinities and NaNs: before clipping.
+        """Divides the gradients of the optimiser's parameters by the scale, and looks for
+        infinities and NaNs: before clipping.
 
         `step` does it itself where it has not been done. Raises ArgumentError where it has.
         """
@@ -92,7 +104,9 @@ class GradScaler:
             return
         stage = self._stage("unscale_", optimizer)
         if stage is not None:
-            raise errors.ArgumentError(f"GradScaler.unscale_: {stage} for this optimiser since the last update()")
+            raise errors.ArgumentError(
+                f"GradScaler.unscale_: {stage} for this optimiser since the last update()"
+            )
         held = [(p, p.grad) for p in optimizer.params if p.grad is not None]
         for p, g in held:
             if g.dtype.is_half:
@@ -122,13 +136,16 @@ class GradScaler:
         flag.assign(reduce(or_, wrong) if wrong else False)
 
     def step(self, optimizer: Optimizer) -> None:
-        """The optimiser's step with unscaled gradients, unless one is not finite. Raises ArgumentError for a second step."""
+        """The optimiser's step with unscaled gradients, unless one is not finite. Raises
+        ArgumentError for a second step."""
         if not self._enabled:
             optimizer.step()
             return
         stage = self._stage("step", optimizer)
         if stage is STEPPED:
-            raise errors.ArgumentError("GradScaler.step: step() has been called for this optimiser since the last update()")
+            raise errors.ArgumentError(
+                "GradScaler.step: step() has been called for this optimiser since the last update()"
+            )
         made = [*optimizer.steps]
         try:
             if stage is None:
@@ -145,14 +162,16 @@ class GradScaler:
 
     @no_grad()
     def _scale_again(self, optimizer: Optimizer) -> None:
-        """Gradients as they were before unscale_(); to hold them until the step is made would keep them in memory."""
+        """Gradients as they were before unscale_(); to hold them until the step is made would keep
+        them in memory."""
         for p in optimizer.params:
             if p.grad is not None:
                 p.grad = p.grad * self._scale.to(dtype=p.grad.dtype)
 
     @no_grad()
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Ends an iteration: the scale grows or shrinks by what the steps have found, or becomes new_scale.
+        """Ends an iteration: the scale grows or shrinks by what the steps have found, or becomes
+        new_scale.
 
         Raises ArgumentError where there was no step.
         """
@@ -174,7 +193,9 @@ class GradScaler:
         flags = [self._found[optimizer].to(self._scale.device) for optimizer in self._now()]
         growth, backoff, interval = self._settings.values()
         if new_scale is not None:
-            self._scale.assign(new_scale if isinstance(new_scale, Tensor) else _positive("new_scale", new_scale))
+            self._scale.assign(
+                new_scale if isinstance(new_scale, Tensor) else _positive("new_scale", new_scale)
+            )
         elif not flags:
             raise errors.ArgumentError(
                 "GradScaler.update: no optimiser has made a step(), or unscale_(), since the last update()"
@@ -183,28 +204,39 @@ class GradScaler:
             overflow, grown = reduce(or_, flags), self._scale * growth
             made = self._growth_tracker + 1
             grows = (made == interval).logical_and(grown.isfinite())
-            self._scale.assign(ops.where(overflow, self._scale * backoff, ops.where(grows, grown, self._scale)))
+            self._scale.assign(
+                ops.where(overflow, self._scale * backoff, ops.where(grows, grown, self._scale))
+            )
             self._growth_tracker.assign(ops.where(overflow.logical_or(made == interval), 0, made))
 
     def get_scale(self) -> float:
-        """The scale, computed; 1.0 where nothing is scaled. Raises JitError in a jitted function."""
+        """The scale, computed; 1.0 where nothing is scaled. Raises JitError in a jitted
+        function."""
         return self._scale.item() if self._enabled else 1.0
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale, the settings and the number of steps since the scale has changed; empty where nothing is scaled."""
+        """The scale, the settings and the number of steps since the scale has changed; empty where
+        nothing is scaled."""
         if not self._enabled:
             return {}
-        return {"scale": self.get_scale(), **self._settings, "_growth_tracker": self._growth_tracker.item()}
+        return {
+            "scale": self.get_scale(),
+            **self._settings,
+            "_growth_tracker": self._growth_tracker.item(),
+        }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """What `state_dict` gave, here or in torch. Raises StateError where something is missing."""
+        """What `state_dict` gave, here or in torch. Raises StateError where something is
+        missing."""
         if not self._enabled:
             return
         tracing().refuse("GradScaler.load_state_dict")
         names = ["scale", *self._settings, "_growth_tracker"]
         missing = [name for name in names if name not in state_dict]
         if missing:
-            raise errors.StateError(f"GradScaler.load_state_dict: the state has no {', '.join(missing)}")
+            raise errors.StateError(
+                f"GradScaler.load_state_dict: the state has no {', '.join(missing)}"
+            )
         first, *settings, made = (state_dict[name] for name in names)
         scale, tracker = _positive("scale", first), as_int("GradScaler", "_growth_tracker", made)
         self._settings |= _settings(*settings)
@@ -217,22 +249,30 @@ class GradScaler:
             for t in (self._scale, self._growth_tracker, *others):
                 follow(t, x)
 
-    # ------------------------------------------------------------ what has been called since the last update
+    # ------------------------------------------------------------ what has been called since the
+    # last update
 
     def _flag(self, optimizer: Optimizer) -> Tensor:
         """Has a gradient of this optimiser been found that is not finite."""
         if optimizer not in self._found:
-            self._found[optimizer] = tracing().outside(lambda: ops.tensor(False))  # a jitted function assigns to it at every call
+            self._found[optimizer] = tracing().outside(
+                lambda: ops.tensor(False)
+            )  # a jitted function assigns to it at every call
         return self._found[optimizer]
 
     def _now(self) -> Stages:
-        """What has been called, as this code sees it: a function that is being traced has called it only here."""
+        """What has been called, as this code sees it: a function that is being traced has called it
+        only here."""
         trace = state.trace() if state.traces else None
-        return self._stages if trace is None else self._traced.setdefault(trace, self._stages.copy())
+        return (
+            self._stages if trace is None else self._traced.setdefault(trace, self._stages.copy())
+        )
 
     def _stage(self, what: str, optimizer: Optimizer) -> str | None:
         if not isinstance(optimizer, Optimizer):
-            raise errors.DTypeError(f"GradScaler.{what}: expected an optimiser, not {brief(optimizer)}")
+            raise errors.DTypeError(
+                f"GradScaler.{what}: expected an optimiser, not {brief(optimizer)}"
+            )
         tracing().guard(partial(self._stages.get, optimizer))
         return self._now().get(optimizer)
 
@@ -246,7 +286,10 @@ class GradScaler:
 
 
 def _settings(growth_factor: Any, backoff_factor: Any, growth_interval: Any) -> dict[str, Any]:
-    growth, backoff = _positive("growth_factor", growth_factor), _positive("backoff_factor", backoff_factor)
+    growth, backoff = (
+        _positive("growth_factor", growth_factor),
+        _positive("backoff_factor", backoff_factor),
+    )
     interval = as_int("GradScaler", "growth_interval", growth_interval)
     if growth <= 1.0 or backoff >= 1.0 or interval < 1:
         numbers = f"{growth_factor=}, {backoff_factor=}, {growth_interval=}"
@@ -260,5 +303,7 @@ def _positive(what: str, value: Any) -> float:
     """Finite in float32, too."""
     number = as_positive("GradScaler", what, value)
     if number > dt.largest(dt.float32):
-        raise errors.ArgumentError(f"GradScaler: {what} must be a finite float32, not {brief(value)}")
+        raise errors.ArgumentError(
+            f"GradScaler: {what} must be a finite float32, not {brief(value)}"
+        )
     return number

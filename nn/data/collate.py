@@ -1,4 +1,5 @@
-"""From items to a batch. In: a list of items of one structure, or a structure of arrays. Out: the structure with Tensors."""
+"""From items to a batch. In: a list of items of one structure, or a structure of arrays. Out: the
+structure with Tensors."""
 
 from __future__ import annotations
 
@@ -21,12 +22,17 @@ from .idx import Array
 
 __all__ = ["default_collate"]
 
-NUMBERS = {"b": np.bool_, "i": np.int64, "u": np.uint64}  # what Python's become, by NumPy's kind of them; floats: the default
+NUMBERS = {
+    "b": np.bool_,
+    "i": np.int64,
+    "u": np.uint64,
+}  # what Python's become, by NumPy's kind of them; floats: the default
 ADVICE = "pass a collate_fn that joins them"
 
 
 def as_array(name: str, what: str, x: Any) -> Array:
-    """A NumPy array of an array, a Tensor, or anything that makes one. Raises DTypeError, and names both where it does."""
+    """A NumPy array of an array, a Tensor, or anything that makes one. Raises DTypeError, and names
+    both where it does."""
     return x if isinstance(x, np.ndarray) else np.asarray(as_tensor(name, what, x).cpu().numpy())
 
 
@@ -42,10 +48,12 @@ def as_integers(name: str, what: str, x: Any) -> Array:
 
 
 def default_collate(items: Sequence[Any]) -> Any:
-    """The items, stacked along a new first axis: arrays, Tensors and numbers become Tensors, strings a list.
+    """The items, stacked along a new first axis: arrays, Tensors and numbers become Tensors,
+    strings a list.
 
-    Tuples, lists and dicts are followed: a list of n pairs (image (28, 28), label) gives (images (n, 28, 28), labels (n,)).
-    Python floats take the default dtype, ints int64. Raises ShapeError for items of unequal shapes, DTypeError for other types.
+    Tuples, lists and dicts are followed: a list of n pairs (image (28, 28), label) gives (images
+    (n, 28, 28), labels (n,)). Python floats take the default dtype, ints int64. Raises ShapeError
+    for items of unequal shapes, DTypeError for other types.
 
     >>> nn.data.default_collate([(1, "a"), (2, "b")])
     (tensor([1, 2], dtype=int64), ['a', 'b'])
@@ -63,7 +71,9 @@ def stacked(items: list[Any]) -> Any:
         raise
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         kinds = _listed({type(i).__name__ for i in items})
-        raise errors.DTypeError(f"DataLoader: the items of one batch, of {kinds}, are not alike: {ADVICE}") from error
+        raise errors.DTypeError(
+            f"DataLoader: the items of one batch, of {kinds}, are not alike: {ADVICE}"
+        ) from error
 
 
 def _stacked(items: list[Any]) -> Any:
@@ -95,7 +105,9 @@ def _numbers(array: Array) -> Array:
 def _of_fields(first: Any, items: list[Any]) -> Any:
     lengths = {len(i) for i in items}
     if len(lengths) > 1:
-        raise errors.ShapeError(f"DataLoader: items of one batch have {_listed(lengths)} fields: {ADVICE}")
+        raise errors.ShapeError(
+            f"DataLoader: items of one batch have {_listed(lengths)} fields: {ADVICE}"
+        )
     columns = [stacked(list(column)) for column in zip(*items, strict=True)]
     return type(first)(*columns) if hasattr(first, "_fields") else type(first)(columns)
 
@@ -103,7 +115,9 @@ def _of_fields(first: Any, items: list[Any]) -> Any:
 def _stack(arrays: list[Array]) -> Array:
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:
-        raise errors.ShapeError(f"DataLoader: items of one batch have shapes {_listed(shapes)}: {ADVICE}")
+        raise errors.ShapeError(
+            f"DataLoader: items of one batch have shapes {_listed(shapes)}: {ADVICE}"
+        )
     return np.stack(arrays)
 
 
@@ -112,7 +126,8 @@ def _listed(values: Any) -> str:
 
 
 def joined(parts: Sequence[Any], order: Array) -> Any:
-    """Structures of arrays as one: rows of all parts one after the other, then taken in this order."""
+    """Structures of arrays as one: rows of all parts one after the other, then taken in this
+    order."""
     match parts[0]:
         case dict() as first:
             return {key: joined([p[key] for p in parts], order) for key in first}
@@ -126,12 +141,14 @@ def joined(parts: Sequence[Any], order: Array) -> Any:
 
 
 def as_tensors(tree: Any) -> Any:
-    """The structure with a Tensor for each array of numbers, over the same memory; all else stays."""
+    """The structure with a Tensor for each array of numbers, over the same memory; all else
+    stays."""
     return mapped(_as_tensor, tree)
 
 
 def on_device(tree: Any, device: str) -> Any:
-    """The structure with each Tensor on this device, copied now: the thread that makes batches need not wait for programs."""
+    """The structure with each Tensor on this device, copied now: the thread that makes batches need
+    not wait for programs."""
     return mapped(lambda leaf: _moved(leaf, device) if isinstance(leaf, Tensor) else leaf, tree)
 
 

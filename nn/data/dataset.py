@@ -1,4 +1,5 @@
-"""Data sets. In: arrays, or other data sets and rows of them. Out: items by number, and whole batches by arrays of numbers."""
+"""Data sets. In: arrays, or other data sets and rows of them. Out: items by number, and whole
+batches by arrays of numbers."""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ __all__ = ["ConcatDataset", "Dataset", "Subset", "TensorDataset", "random_split"
 
 
 class Dataset:
-    """The base of data sets: a subclass defines `__len__()` and `__getitem__(i)`, the item of row i.
+    """The base of data sets: a subclass defines `__len__()` and `__getitem__(i)`, the item of row
+    i.
 
-    With a method `take_rows(rows)`, which gives the batch of an array of rows in the structure of an item, a DataLoader asks
-    for whole batches and not for items.
+    With a method `take_rows(rows)`, which gives the batch of an array of rows in the structure of
+    an item, a DataLoader asks for whole batches and not for items.
 
     >>> class Squares(nn.data.Dataset):
     ...     def __len__(self): return 4
@@ -46,15 +48,19 @@ def indexable(name: str, dataset: Any, methods: Sequence[str] = ("__getitem__", 
     """The data set. Raises DTypeError for what is none."""
     for method in methods:
         if not hasattr(dataset, method):
-            raise errors.DTypeError(f"{name}: a data set has items and a length, but {brief(dataset)} has no {method}()")
+            raise errors.DTypeError(
+                f"{name}: a data set has items and a length, but {brief(dataset)} has no {method}()"
+            )
     return dataset
 
 
 class TensorDataset(Dataset):
-    """Rows of arrays (or Tensors, lists) of one length: item i is a tuple of the rows i, as NumPy arrays.
+    """Rows of arrays (or Tensors, lists) of one length: item i is a tuple of the rows i, as NumPy
+    arrays.
 
-    Rows by an array of numbers are taken at once, so a DataLoader has no loop over items. `transform` is applied to rows of the
-    first array, to whole batches if it has a method `batch`. Raises ShapeError for unequal lengths.
+    Rows by an array of numbers are taken at once, so a DataLoader has no loop over items.
+    `transform` is applied to rows of the first array, to whole batches if it has a method `batch`.
+    Raises ShapeError for unequal lengths.
 
     >>> data = nn.data.TensorDataset(wf.arange(6).reshape(3, 2), [5, 6, 7])
     >>> len(data), data[1][0]
@@ -62,11 +68,17 @@ class TensorDataset(Dataset):
     """
 
     def __init__(self, *arrays: Any, transform: Callable[[Any], Any] | None = None) -> None:
-        self.arrays = tuple(as_array("TensorDataset", f"arrays[{i}]", a) for i, a in enumerate(arrays))
-        self.transform = None if transform is None else as_function("TensorDataset", "transform", transform)
+        self.arrays = tuple(
+            as_array("TensorDataset", f"arrays[{i}]", a) for i, a in enumerate(arrays)
+        )
+        self.transform = (
+            None if transform is None else as_function("TensorDataset", "transform", transform)
+        )
         lengths = [len(a) if a.ndim else None for a in self.arrays]
         if not lengths or None in lengths or len(set(lengths)) > 1:
-            raise errors.ShapeError(f"TensorDataset: arrays of one length, not {[a.shape for a in self.arrays]}")
+            raise errors.ShapeError(
+                f"TensorDataset: arrays of one length, not {[a.shape for a in self.arrays]}"
+            )
 
     def __len__(self) -> int:
         return len(self.arrays[0])
@@ -90,7 +102,8 @@ def transformed_rows(transform: Any, rows: tuple[Array, ...]) -> tuple[Any, ...]
 
 
 class Subset(Dataset):
-    """Some rows of a data set, in the order of `indices`. Raises IndexError for a row out of range, DTypeError.
+    """Some rows of a data set, in the order of `indices`. Raises IndexError for a row out of range,
+    DTypeError.
 
     >>> list(nn.data.Subset("abcde", [3, 0]))
     ['d', 'a']
@@ -129,7 +142,10 @@ class ConcatDataset(Dataset):
     """
 
     def __init__(self, datasets: Sequence[Any]) -> None:
-        self.datasets = [indexable("ConcatDataset", d) for d in as_sequence("ConcatDataset", "datasets", datasets)]
+        self.datasets = [
+            indexable("ConcatDataset", d)
+            for d in as_sequence("ConcatDataset", "datasets", datasets)
+        ]
         if not self.datasets:
             raise errors.ArgumentError("ConcatDataset: there are no data sets")
         self._lengths = np.array([len(d) for d in self.datasets])
@@ -154,7 +170,11 @@ class ConcatDataset(Dataset):
         part, inside = self._places(rows)
         places = {k: np.flatnonzero(part == k) for k in np.unique(part)}
         parts = [rows_of(self.datasets[k], inside[at]) for k, at in places.items()]
-        return parts[0] if len(parts) == 1 else joined(parts, np.argsort(np.concatenate([*places.values()])))
+        return (
+            parts[0]
+            if len(parts) == 1
+            else joined(parts, np.argsort(np.concatenate([*places.values()])))
+        )
 
 
 def rows_of(dataset: Any, rows: Any) -> Any:
@@ -171,9 +191,11 @@ def items_of(dataset: Any, rows: Any) -> list[Any]:
 
 @random.drawing
 def random_split(dataset: Any, lengths: Sequence[int | float]) -> list[Subset]:
-    """Subsets of these lengths, or fractions that sum to 1, of rows in random order (one draw of Weft's generator).
+    """Subsets of these lengths, or fractions that sum to 1, of rows in random order (one draw of
+    Weft's generator).
 
-    Rows that fractions leave over go to the first subsets, one each. Raises ArgumentError if lengths do not sum up.
+    Rows that fractions leave over go to the first subsets, one each. Raises ArgumentError if
+    lengths do not sum up.
 
     >>> [len(part) for part in nn.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
@@ -187,11 +209,15 @@ def random_split(dataset: Any, lengths: Sequence[int | float]) -> list[Subset]:
 
 def _sizes(total: int, lengths: list[int | float]) -> list[int]:
     if any(n < 0 for n in lengths):
-        raise errors.ArgumentError(f"random_split: lengths are not negative, but {brief(lengths)} are given")
+        raise errors.ArgumentError(
+            f"random_split: lengths are not negative, but {brief(lengths)} are given"
+        )
     if any(isinstance(n, float) for n in lengths) and isclose(sum(lengths), 1.0):
         sizes = [floor(total * n) for n in lengths]
         left = total - sum(sizes)
         return [size + (i < left) for i, size in enumerate(sizes)]
     if not lengths or sum(lengths) != total:
-        raise errors.ArgumentError(f"random_split: lengths {brief(lengths)} sum neither to {total} rows nor, as fractions, to 1")
+        raise errors.ArgumentError(
+            f"random_split: lengths {brief(lengths)} sum neither to {total} rows nor, as fractions, to 1"
+        )
     return [int(n) for n in lengths]

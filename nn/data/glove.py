@@ -1,4 +1,5 @@
-"""Word vectors in GloVe's text format. In: a path and a vocabulary. Out: a table with a row for each of its tokens."""
+"""Word vectors in GloVe's text format. In: a path and a vocabulary. Out: a table with a row for
+each of its tokens."""
 
 from __future__ import annotations
 
@@ -16,10 +17,12 @@ __all__ = ["read_glove"]
 
 
 def read_glove(path: str | Path, vocabulary: Vocabulary) -> tuple[Array, Array]:
-    """(vectors float32 (len(vocabulary), D), found bool (len(vocabulary),)) from a file of GloVe, gzipped or not.
+    """(vectors float32 (len(vocabulary), D), found bool (len(vocabulary),)) from a file of GloVe,
+    gzipped or not.
 
-    A line is a word and D numbers (Pennington et al. 2014, nlp.stanford.edu/projects/glove); one of other words is skipped.
-    Tokens that are not in the file have zeros. Raises DataError for a damaged line, and where no token is found.
+    A line is a word and D numbers (Pennington et al. 2014, nlp.stanford.edu/projects/glove); one of
+    other words is skipped. Tokens that are not in the file have zeros. Raises DataError for a
+    damaged line, and where no token is found.
 
     >>> from pathlib import Path
     >>> _ = Path("vectors.txt").write_text("good 0.5 1.5\\nbad -0.5 -1\\n")
@@ -28,7 +31,9 @@ def read_glove(path: str | Path, vocabulary: Vocabulary) -> tuple[Array, Array]:
     """
     path = as_path("read_glove", path)
     if not isinstance(vocabulary, Vocabulary):
-        raise errors.DTypeError(f"read_glove: the vocabulary must be a Vocabulary, not {brief(vocabulary)}")
+        raise errors.DTypeError(
+            f"read_glove: the vocabulary must be a Vocabulary, not {brief(vocabulary)}"
+        )
     rows: dict[int, Array] = {}
     numbers = {token: number for number, token in enumerate(vocabulary)}
     width = 0
@@ -48,7 +53,8 @@ def read_glove(path: str | Path, vocabulary: Vocabulary) -> tuple[Array, Array]:
 
 
 def _goes_on(values: list[str], width: int) -> bool:
-    """Whether these begin with the rest of a word that holds spaces, of which some files have a few."""
+    """Whether these begin with the rest of a word that holds spaces, of which some files have a
+    few."""
     try:
         return len(values) > width and not float(values[0])
     except ValueError:
@@ -58,7 +64,9 @@ def _goes_on(values: list[str], width: int) -> bool:
 def _width(path: str | Path, values: list[str]) -> int:
     width = len(values)
     if width < 2:  # one number after a word: the header of word2vec's text format
-        raise DataError(f"{path}, line 1: expected a word and its vector, found {width} number{'s' * (width != 1)} after a word")
+        raise DataError(
+            f"{path}, line 1: expected a word and its vector, found {width} number{'s' * (width != 1)} after a word"
+        )
     return width
 
 
@@ -69,7 +77,9 @@ def _vector(where: str, word: str, values: list[str], width: int) -> Array:
     except ValueError:
         raise DataError(f"{where}: the vector of {word!r} is not made of numbers") from None
     if len(row) != width:
-        raise DataError(f"{where}: the vector of {word!r} has {len(row)} numbers, not {width} as in line 1")
+        raise DataError(
+            f"{where}: the vector of {word!r} has {len(row)} numbers, not {width} as in line 1"
+        )
     if not np.isfinite(row).all():
         raise DataError(f"{where}: the vector of {word!r} has a number that is not finite")
     return row

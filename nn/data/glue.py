@@ -1,7 +1,8 @@
-"""Sentences with sentiment. In: GLUE's SST-2 files, or nothing. Out: texts and labels, 0 for negative and 1 for positive.
+"""Sentences with sentiment. In: GLUE's SST-2 files, or nothing. Out: texts and labels, 0 for
+negative and 1 for positive.
 
-SST-2 (Socher et al. 2013, in the form of GLUE, gluebenchmark.com) has 67,349 phrases of film reviews to train on and 872
-sentences to judge by.
+SST-2 (Socher et al. 2013, in the form of GLUE, gluebenchmark.com) has 67,349 phrases of film
+reviews to train on and 872 sentences to judge by.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ HEADER = "sentence\tlabel"
 
 
 def sst2(path: str | Path | None = None) -> tuple[Sentences, Sentences]:
-    """(train, dev) of SST-2 from `path`, WEFT_DATA_DIR (its subfolder sst2) or a download; without these, embedded `reviews`.
+    """(train, dev) of SST-2 from `path`, WEFT_DATA_DIR (its subfolder sst2) or a download; without
+    these, embedded `reviews`.
 
-    The field `source` says which. Raises DataError for damaged files, as read_tsv, and for a path without them.
+    The field `source` says which. Raises DataError for damaged files, as read_tsv, and for a path
+    without them.
 
     >>> from pathlib import Path
     >>> for name in ("train.tsv", "dev.tsv"):
@@ -74,11 +77,14 @@ def _embedded() -> tuple[Sentences, Sentences]:
     """The first of the reviews, and others."""
     every, (train, dev) = reviews(sum(EMBEDDED)), EMBEDDED
     source = instead_of(ARCHIVE, every.source)
-    return replace(every.first(train), source=source), Sentences(every.texts[-dev:], every.labels[-dev:], source)
+    return replace(every.first(train), source=source), Sentences(
+        every.texts[-dev:], every.labels[-dev:], source
+    )
 
 
 def read_tsv(path: str | Path) -> Sentences:
-    """The sentences of one file, gzipped or not: a line "sentence<tab>label", then one of a text, a tab and 0 or 1 for each.
+    """The sentences of one file, gzipped or not: a line "sentence<tab>label", then one of a text, a
+    tab and 0 or 1 for each.
 
     Raises DataError naming file and line where one is something else.
 
@@ -104,16 +110,21 @@ def _row(where: str, line: str) -> tuple[str, int]:
     match line.split("\t"):
         case [text, ("0" | "1") as label] if text.strip():
             return text.strip(), int(label)
-    raise DataError(f"{where}: expected a sentence, a tab and the label 0 or 1, found {line[:100]!r}")
+    raise DataError(
+        f"{where}: expected a sentence, a tab and the label 0 or 1, found {line[:100]!r}"
+    )
 
 
-# ---------------------------------------------------------------- film reviews that a small grammar writes
+# ---------------------------------------------------------------- film reviews that a small grammar
+# writes
 
-# Praise and blame share their patterns, and each turns into the other behind a negation or a contrast: "the plot isn't dull",
-# "the music is dull, but I like the plot". So the sentiment lies in the order of the words, not in which words there are.
+# Praise and blame share their patterns, and each turns into the other behind a negation or a
+# contrast: "the plot isn't dull", "the music is dull, but I like the plot". So the sentiment lies
+# in the order of the words, not in which words there are.
 
 
-# Words of capitals are symbols. One that ends in + has the sentiment of the whole, one in - the other.
+# Words of capitals are symbols. One that ends in + has the sentiment of the whole, one in - the
+# other.
 GRAMMAR = """
 SENTENCE = CLAUSE+. | OPENING, CLAUSE+. | CLAUSE+, and CLAUSE+. | CLAUSE-, but CLAUSE+. | although CLAUSE-, CLAUSE+.
     | CLAUSE+, even if CLAUSE-.
@@ -157,14 +168,20 @@ class Sentences:
 
     def first(self, limit: int | None) -> Sentences:
         """The first `limit` of them, or all."""
-        return self if limit is None else Sentences(self.texts[:limit], self.labels[:limit], self.source)
+        return (
+            self
+            if limit is None
+            else Sentences(self.texts[:limit], self.labels[:limit], self.source)
+        )
 
 
 def reviews(count: int, seed: int = 0) -> Sentences:
-    """`count` different sentences about films, praise and blame in turn, the same for a seed on every machine.
+    """`count` different sentences about films, praise and blame in turn, the same for a seed on
+    every machine.
 
     >>> nn.data.reviews(2, seed=1).texts
-    ['There is no cruelty in the cast.', 'The hero has a lot of cruelty, and the film is rather predictable.']
+    ['There is no cruelty in the cast.', 'The hero has a lot of cruelty, and the film is rather
+    predictable.']
     """
     if not 1 <= as_int("reviews", "count", count) <= MOST:
         raise errors.ArgumentError(f"reviews: count must be in 1 .. {MOST:,}, not {count}")
@@ -173,11 +190,14 @@ def reviews(count: int, seed: int = 0) -> Sentences:
     while len(labels) < count:
         label = (len(labels) + 1) % 2
         labels.setdefault(_written(_expanded("SENTENCE+", bool(label), draws.random)), label)
-    return Sentences(list(labels), np.array(list(labels.values()), np.int64), "embedded grammar of film reviews")
+    return Sentences(
+        list(labels), np.array(list(labels.values()), np.int64), "embedded grammar of film reviews"
+    )
 
 
 def _expanded(symbol: str, positive: bool, draw: Callable[[], float]) -> str:
-    """A text for the symbol. Draws are numbers in [0, 1), the part of Python's generator that every version keeps."""
+    """A text for the symbol. Draws are numbers in [0, 1), the part of Python's generator that every
+    version keeps."""
     name, own = symbol.rstrip("+-"), positive != symbol.endswith("-")
     rules = RULES[name] if name in RULES else RULES[name + "-+"[own]]
     return SYMBOL.sub(lambda inner: _expanded(inner[0], own, draw), rules[int(draw() * len(rules))])

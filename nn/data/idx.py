@@ -1,4 +1,5 @@
-"""The idx file format of MNIST. In: a path. Out: an array, or a DataError that says what is wrong."""
+"""The idx file format of MNIST. In: a path. Out: an array, or a DataError that says what is
+wrong."""
 
 from __future__ import annotations
 
@@ -34,9 +35,11 @@ class DataError(errors.WeftError, ValueError):
 
 
 def read_idx(path: str | Path) -> Array:
-    """The array in an idx file, gzipped or not (http://yann.lecun.com/exdb/mnist). Raises DataError naming what is wrong.
+    """The array in an idx file, gzipped or not (http://yann.lecun.com/exdb/mnist). Raises DataError
+    naming what is wrong.
 
-    Four bytes 0, 0, type, number of axes, then each extent as a big-endian uint32, then the elements.
+    Four bytes 0, 0, type, number of axes, then each extent as a big-endian uint32, then the
+    elements.
 
     >>> from pathlib import Path
     >>> _ = Path("labels.idx").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]))
@@ -70,7 +73,9 @@ def _array(path: Path, file: IO[bytes] | gzip.GzipFile) -> Array:
         raise DataError(f"{path}: not an idx file: it starts with {start.hex(' ') or 'nothing'}")
     extents = file.read(4 * start[3])
     if len(extents) < 4 * start[3]:
-        raise DataError(f"{path}: damaged: the header needs {4 + 4 * start[3]} bytes, the file holds {4 + len(extents)}")
+        raise DataError(
+            f"{path}: damaged: the header needs {4 + 4 * start[3]} bytes, the file holds {4 + len(extents)}"
+        )
     dtype, shape = np.dtype(IDX_TYPES[start[2]]), struct.unpack(f">{start[3]}I", extents)
     expected = prod(shape) * dtype.itemsize
     data = _at_most(file, expected + 1)

@@ -1,7 +1,9 @@
-"""MNIST, Fashion-MNIST, scikit-learn's digits. In: a folder, an environment setting or nothing. Out: uint8 images and labels.
+"""MNIST, Fashion-MNIST, scikit-learn's digits. In: a folder, an environment setting or nothing.
+Out: uint8 images and labels.
 
-Both have 60,000 training and 10,000 test images of 28x28 pixels in ten classes, in the same four idx files:
-LeCun, Cortes and Burges (yann.lecun.com/exdb/mnist); Xiao, Rasul and Vollgraf 2017 (github.com/zalandoresearch/fashion-mnist).
+Both have 60,000 training and 10,000 test images of 28x28 pixels in ten classes, in the same four
+idx files: LeCun, Cortes and Burges (yann.lecun.com/exdb/mnist); Xiao, Rasul and Vollgraf 2017
+(github.com/zalandoresearch/fashion-mnist).
 """
 
 from __future__ import annotations
@@ -36,7 +38,11 @@ MNIST = _source(
 )
 FASHION_MNIST = _source(
     "Fashion-MNIST",
-    ("fashion-mnist", "fashion", "FashionMNIST/raw"),  # not the shared folder itself: MNIST's files have the same names
+    (
+        "fashion-mnist",
+        "fashion",
+        "FashionMNIST/raw",
+    ),  # not the shared folder itself: MNIST's files have the same names
     "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
     "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
     "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
@@ -45,8 +51,11 @@ FASHION_MNIST = _source(
 )
 
 
-def mnist(path: str | Path | None = None, transform: Transform | None = None) -> tuple[Images, Images]:
-    """(train, test) of MNIST from `path`, WEFT_DATA_DIR or a download; without these, of scikit-learn's digits.
+def mnist(
+    path: str | Path | None = None, transform: Transform | None = None
+) -> tuple[Images, Images]:
+    """(train, test) of MNIST from `path`, WEFT_DATA_DIR or a download; without these, of
+    scikit-learn's digits.
 
     The field `source` says which. Raises DataError for damaged files, and for a path without them.
 
@@ -57,20 +66,25 @@ def mnist(path: str | Path | None = None, transform: Transform | None = None) ->
     return _load(MNIST, path, transform)
 
 
-def fashion_mnist(path: str | Path | None = None, transform: Transform | None = None) -> tuple[Images, Images]:
-    """(train, test) of Fashion-MNIST from `path`, WEFT_DATA_DIR (its subfolder fashion-mnist) or a download.
+def fashion_mnist(
+    path: str | Path | None = None, transform: Transform | None = None
+) -> tuple[Images, Images]:
+    """(train, test) of Fashion-MNIST from `path`, WEFT_DATA_DIR (its subfolder fashion-mnist) or a
+    download.
 
-    Without these, scikit-learn's digits stand in, so that a script runs; the field `source` says so. Raises DataError for
-    damaged files, and for a path without them.
+    Without these, scikit-learn's digits stand in, so that a script runs; the field `source` says
+    so. Raises DataError for damaged files, and for a path without them.
 
     >>> nn.data.fashion_mnist("mine", transform=lambda image: image / 255)
-    Traceback (most recent call last):
-    weft.nn.data.idx.DataError: mine: there is no ... nor in its subfolder fashion-mnist or fashion or FashionMNIST/raw
+    Traceback (most recent call last): weft.nn.data.idx.DataError: mine: there is no ... nor in its
+    subfolder fashion-mnist or fashion or FashionMNIST/raw
     """
     return _load(FASHION_MNIST, path, transform)
 
 
-def _load(source: Source, path: str | Path | None, transform: Transform | None) -> tuple[Images, Images]:
+def _load(
+    source: Source, path: str | Path | None, transform: Transform | None
+) -> tuple[Images, Images]:
     folder = find(source, path)
     train, test = _stand_in(source) if folder is None else _read(folder)
     return replace(train, transform=transform), replace(test, transform=transform)
@@ -83,11 +97,12 @@ def _stand_in(source: Source) -> tuple[Images, Images]:
 
 
 def read_mnist(folder: str | Path) -> tuple[Images, Images]:
-    """(train, test) from the four idx files, gzipped or not, in `folder` or its subfolder `mnist`. Raises DataError.
+    """(train, test) from the four idx files, gzipped or not, in `folder` or its subfolder `mnist`.
+    Raises DataError.
 
     >>> nn.data.read_mnist("nowhere")
-    Traceback (most recent call last):
-    weft.nn.data.idx.DataError: nowhere: there is no train-images-idx3-ubyte.gz or train-images-idx3-ubyte in it, nor in ...
+    Traceback (most recent call last): weft.nn.data.idx.DataError: nowhere: there is no
+    train-images-idx3-ubyte.gz or train-images-idx3-ubyte in it, nor in ...
     """
     return _read(folder_of(MNIST, folder))
 
@@ -99,13 +114,19 @@ def _read(folder: Path) -> tuple[Images, Images]:
 def _read_split(folder: Path, split: str) -> Images:
     paths = [file_of(folder, f"{split}-{kind}-ubyte.gz") for kind in ("images-idx3", "labels-idx1")]
     images, labels = (read_idx(path) for path in paths)
-    if images.ndim != 3 or labels.shape != images.shape[:1] or images.dtype != np.uint8 or labels.dtype != np.uint8:
+    if (
+        images.ndim != 3
+        or labels.shape != images.shape[:1]
+        or images.dtype != np.uint8
+        or labels.dtype != np.uint8
+    ):
         shapes = f"{images.dtype}{images.shape} and {labels.dtype}{labels.shape}"
         raise DataError(f"{folder}: the {split} images and labels do not belong together: {shapes}")
     return Images(images[:, None], labels, str(folder))
 
 
-# ---------------------------------------------------------------- the digits of scikit-learn in the size of MNIST's
+# ---------------------------------------------------------------- the digits of scikit-learn in the
+# size of MNIST's
 
 
 TEST = 360  # of the 1,797 digits
@@ -114,7 +135,8 @@ SOURCE = "scikit-learn digits"
 
 
 def digits() -> tuple[Images, Images]:
-    """(train, test) of the 1,797 8x8 digits bundled with scikit-learn, scaled to 28x28 uint8; the split is fixed.
+    """(train, test) of the 1,797 8x8 digits bundled with scikit-learn, scaled to 28x28 uint8; the
+    split is fixed.
 
     Raises DataError without scikit-learn.
 

@@ -17,10 +17,11 @@ Transform = Callable[[Any], Any]
 
 @dataclass(frozen=True, eq=False)
 class Images(Dataset):
-    """Images (N, C, H, W) and labels (N,), both uint8, and where they came from: a data set of (image, label).
+    """Images (N, C, H, W) and labels (N,), both uint8, and where they came from: a data set of
+    (image, label).
 
-    Without a transform an image is uint8 (C, H, W). A transform gets (H, W), or (H, W, C) where C is not 1; whole batches of
-    them if it has a method `batch`.
+    Without a transform an image is uint8 (C, H, W). A transform gets (H, W), or (H, W, C) where C
+    is not 1; whole batches of them if it has a method `batch`.
 
     >>> data = nn.data.Images(wf.zeros((5, 1, 28, 28), dtype="uint8").numpy(), wf.arange(5, dtype="uint8").numpy(), "me")
     >>> images, labels = next(iter(nn.data.DataLoader(data, batch_size=3)))
@@ -56,9 +57,15 @@ class Images(Dataset):
 
     def first(self, limit: int | None) -> Images:
         """The first `limit` of them, or all."""
-        return self if limit is None else replace(self, images=self.images[:limit], labels=self.labels[:limit])
+        return (
+            self
+            if limit is None
+            else replace(self, images=self.images[:limit], labels=self.labels[:limit])
+        )
 
 
 def _as_seen(images: Array) -> Array:
     """(..., C, H, W) in the layout in which image files are read."""
-    return images[..., 0, :, :] if images.shape[-3] == 1 else images.swapaxes(-3, -2).swapaxes(-2, -1)
+    return (
+        images[..., 0, :, :] if images.shape[-3] == 1 else images.swapaxes(-3, -2).swapaxes(-2, -1)
+    )

@@ -1,4 +1,5 @@
-"""Points of the plane in two classes, to learn on. In: a name, a number. Out: coordinates and labels.
+"""Points of the plane in two classes, to learn on. In: a name, a number. Out: coordinates and
+labels.
 
 The sets of MiniTorch (github.com/minitorch/minitorch, minitorch/datasets.py).
 """
@@ -27,7 +28,8 @@ POINT_SETS = (*RULES, "spiral")
 
 
 class Points(TensorDataset):
-    """Coordinates x (n, 2) float32 in the unit square and labels y (n,) int64, 0 or 1: a data set of pairs (x, y).
+    """Coordinates x (n, 2) float32 in the unit square and labels y (n,) int64, 0 or 1: a data set
+    of pairs (x, y).
 
     >>> xor = nn.data.points("xor", 100)
     >>> xor, xor.x.shape, xor.y.shape
@@ -43,7 +45,8 @@ class Points(TensorDataset):
 
 
 def points(name: str, n: int, seed: int = 0) -> Points:
-    """n points of the set `name`, one of POINT_SETS. The seed places them; those of "spiral", two arms, have fixed places.
+    """n points of the set `name`, one of POINT_SETS. The seed places them; those of "spiral", two
+    arms, have fixed places.
 
     Raises ArgumentError for another name, and for n below 1.
 
@@ -61,7 +64,8 @@ def points(name: str, n: int, seed: int = 0) -> Points:
 
 
 def _spiral(n: int) -> tuple[Array, Array]:
-    """An arm of radius t / 20 at the angle t, and the same a quarter turn further; of an odd n, the first has one point more."""
+    """An arm of radius t / 20 at the angle t, and the same a quarter turn further; of an odd n, the
+    first has one point more."""
     half = (n + 1) // 2
     t = 10.0 * np.arange(5, 5 + half) / half
     u, v = t * np.cos(t) / 20 + 0.5, t * np.sin(t) / 20 + 0.5

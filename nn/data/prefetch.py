@@ -1,7 +1,9 @@
-"""Batches made ahead of time by a thread. In: the rows of each batch, a function that fetches them. Out: batches, in order.
+"""Batches made ahead of time by a thread. In: the rows of each batch, a function that fetches them.
+Out: batches, in order.
 
-The rows are asked for in the thread that iterates; only fetching runs in the other one, which ends with the iterator: after
-its last batch, when it is dropped, or with the process. In a forked child, which has no such thread, next() fetches itself.
+The rows are asked for in the thread that iterates; only fetching runs in the other one, which ends
+with the iterator: after its last batch, when it is dropped, or with the process. In a forked child,
+which has no such thread, next() fetches itself.
 """
 
 from __future__ import annotations
@@ -67,7 +69,11 @@ class _Worker:
         running.add(self)
 
     def _serve(self, fetch: Fetch) -> None:
-        while isinstance(job := self.jobs.get(), _Job) and not self.stopped and self._owner() is not None:
+        while (
+            isinstance(job := self.jobs.get(), _Job)
+            and not self.stopped
+            and self._owner() is not None
+        ):
             job.run(fetch)
             del job  # and with it the batch, once it is taken
 
@@ -93,9 +99,10 @@ def _stop_all() -> None:
 class Ahead:
     """An iterator over batches: with a thread, `count` of them are under way while one is used.
 
-    A thread costs a step some 40 us, so there is one only once two batches in turn took much longer than that: the first of a
-    pass always does, and any one may, for what has nothing to do with it. A thread always hides waiting, but hides computing
-    only if a core is idle: on two cores a step of 0.9 ms with batches that wait 2 ms takes 2.2 ms instead of 3.1.
+    A thread costs a step some 40 us, so there is one only once two batches in turn took much longer
+    than that: the first of a pass always does, and any one may, for what has nothing to do with it.
+    A thread always hides waiting, but hides computing only if a core is idle: on two cores a step
+    of 0.9 ms with batches that wait 2 ms takes 2.2 ms instead of 3.1.
     """
 
     def __init__(self, order: Iterator[Any], fetch: Fetch, count: int) -> None:
@@ -110,7 +117,11 @@ class Ahead:
         return self
 
     def __next__(self) -> Any:
-        return self._fetch_here() if self._worker is None or self._interrupted else self._take(self._worker)
+        return (
+            self._fetch_here()
+            if self._worker is None or self._interrupted
+            else self._take(self._worker)
+        )
 
     def _fetch_here(self) -> Any:
         job = self._interrupted

@@ -1,4 +1,5 @@
-"""Samplers: the rows of each batch. In: one length, or that of each row. Out: the numbers of rows, one by one or by batches."""
+"""Samplers: the rows of each batch. In: one length, or that of each row. Out: the numbers of rows,
+one by one or by batches."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ __all__ = ["BatchSampler", "BucketBatchSampler", "RandomSampler", "Sampler", "Se
 
 
 class Sampler:
-    """The base of samplers: a subclass defines `order()`, all rows of a pass as a list or array, or else `__iter__()`.
+    """The base of samplers: a subclass defines `order()`, all rows of a pass as a list or array, or
+    else `__iter__()`.
 
     >>> class Backwards(nn.data.Sampler):
     ...     def order(self): return [2, 1, 0]
@@ -30,7 +32,9 @@ class Sampler:
 
     def __iter__(self) -> Iterator[Any]:
         if not hasattr(self, "order"):
-            raise NotImplementedError(f"{type(self).__name__} defines neither order() nor __iter__()")
+            raise NotImplementedError(
+                f"{type(self).__name__} defines neither order() nor __iter__()"
+            )
         return iter(np.asarray(self.order()).tolist())
 
 
@@ -59,23 +63,30 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All rows in a random order, another one in each pass; or num_samples of them, with replacement each from all rows.
+    """All rows in a random order, another one in each pass; or num_samples of them, with
+    replacement each from all rows.
 
-    A pass takes one draw of Weft's generator when it begins, so wf.manual_seed decides. Raises ArgumentError for more rows
-    than there are, without replacement.
+    A pass takes one draw of Weft's generator when it begins, so wf.manual_seed decides. Raises
+    ArgumentError for more rows than there are, without replacement.
 
     >>> sorted(nn.data.RandomSampler(range(5)))
     [0, 1, 2, 3, 4]
     """
 
-    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None) -> None:
+    def __init__(
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None
+    ) -> None:
         self.data_source = _with_length("RandomSampler", data_source)
         self.replacement = as_bool("RandomSampler", "replacement", replacement)
-        self.num_samples = None if num_samples is None else as_int("RandomSampler", "num_samples", num_samples)
+        self.num_samples = (
+            None if num_samples is None else as_int("RandomSampler", "num_samples", num_samples)
+        )
         rows, samples = len(data_source), self.num_samples or 0
         if not 0 <= samples <= (MOST_SAMPLES if self.replacement and rows else rows):
             how = "with" if self.replacement else "without"
-            raise errors.ArgumentError(f"RandomSampler: there are no {samples} samples of {rows} rows {how} replacement")
+            raise errors.ArgumentError(
+                f"RandomSampler: there are no {samples} samples of {rows} rows {how} replacement"
+            )
 
     def __len__(self) -> int:
         return len(self.data_source) if self.num_samples is None else self.num_samples
@@ -100,12 +111,16 @@ class BatchSampler:
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         self.batch_size = as_count("BatchSampler", "batch_size", batch_size, 1)
         if not isinstance(sampler, Iterable):
-            raise errors.DTypeError(f"BatchSampler: the sampler gives rows when iterated over, which {brief(sampler)} does not")
+            raise errors.DTypeError(
+                f"BatchSampler: the sampler gives rows when iterated over, which {brief(sampler)} does not"
+            )
         self.sampler, self.drop_last = sampler, as_bool("BatchSampler", "drop_last", drop_last)
 
     def __iter__(self) -> Iterator[Any]:
         if hasattr(self.sampler, "order"):
-            return self._pieces(np.asarray(self.sampler.order()))  # now: a random order takes its draw when the pass begins
+            return self._pieces(
+                np.asarray(self.sampler.order())
+            )  # now: a random order takes its draw when the pass begins
         return self._lists(iter(self.sampler))
 
     def _pieces(self, order: Array) -> Iterator[Array]:
@@ -124,21 +139,31 @@ class BatchSampler:
 
 
 class BucketBatchSampler:
-    """All rows in batches of similar length, so that few places of a batch are filled: the `batch_sampler` of a DataLoader.
+    """All rows in batches of similar length, so that few places of a batch are filled: the
+    `batch_sampler` of a DataLoader.
 
-    Rows in random order are taken by `pool` batches; these are sorted by length and cut, and all batches come in random order.
-    A pass takes two draws of Weft's generator when it begins. The short batch can be dropped. Raises ArgumentError.
+    Rows in random order are taken by `pool` batches; these are sorted by length and cut, and all
+    batches come in random order. A pass takes two draws of Weft's generator when it begins. The
+    short batch can be dropped. Raises ArgumentError.
 
     >>> lengths = [3, 9, 3, 9]
     >>> sorted(sorted(rows.tolist()) for rows in nn.data.BucketBatchSampler(lengths, batch_size=2))
     [[0, 2], [1, 3]]
     """
 
-    def __init__(self, lengths: Sequence[int] | Array, batch_size: int, drop_last: bool = False, pool: int = 50) -> None:
+    def __init__(
+        self,
+        lengths: Sequence[int] | Array,
+        batch_size: int,
+        drop_last: bool = False,
+        pool: int = 50,
+    ) -> None:
         self.lengths = as_array("BucketBatchSampler", "lengths", lengths)
         self.drop_last = as_bool("BucketBatchSampler", "drop_last", drop_last)
         if self.lengths.ndim != 1 or (self.lengths.size and self.lengths.dtype.kind not in "iuf"):
-            raise errors.ArgumentError(f"BucketBatchSampler: lengths must be one number for each row, not {brief(lengths)}")
+            raise errors.ArgumentError(
+                f"BucketBatchSampler: lengths must be one number for each row, not {brief(lengths)}"
+            )
         self.batch_size = as_count("BucketBatchSampler", "batch_size", batch_size, 1)
         self.pool = as_count("BucketBatchSampler", "pool", pool, 1)
 

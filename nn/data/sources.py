@@ -1,6 +1,8 @@
-"""Folders with the files of data sets. In: a path or nothing. Out: their folder; None where only what is embedded is left.
+"""Folders with the files of data sets. In: a path or nothing. Out: their folder; None where only
+what is embedded is left.
 
-The order is the same for all sets: the path that is given, WEFT_DATA_DIR, a download whose checksums are known.
+The order is the same for all sets: the path that is given, WEFT_DATA_DIR, a download whose
+checksums are known.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ DOWNLOAD_SECONDS = 10  # without an answer, after which there is no network
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a data set, those named .gz unpacked or not, and where they may be; without a url they are not fetched."""
+    """The files of a data set, those named .gz unpacked or not, and where they may be; without a
+    url they are not fetched."""
 
     name: str
     files: tuple[str, ...]
@@ -30,7 +33,8 @@ class Source:
 
 
 def find(source: Source, path: str | Path | None = None) -> Path | None:
-    """The folder of a data set's files, from the first of: path, WEFT_DATA_DIR, download. Raises DataError.
+    """The folder of a data set's files, from the first of: path, WEFT_DATA_DIR, download. Raises
+    DataError.
 
     A path must have them; where WEFT_DATA_DIR has none of them, a download is tried.
     """
@@ -50,12 +54,16 @@ def folder_of(source: Source, path: str | Path) -> Path:
     folder = _first_with_any(source, as_path(source.name, path), folders)
     if folder is None:
         below = " or ".join(folder for folder in source.folders if folder != ".")
-        raise DataError(f"{path}: there is no {_either(source.files[0])} in it, nor in its subfolder {below}")
+        raise DataError(
+            f"{path}: there is no {_either(source.files[0])} in it, nor in its subfolder {below}"
+        )
     return folder
 
 
 def _first_with_any(source: Source, base: Path, folders: tuple[str, ...]) -> Path | None:
-    return next((base / f for f in folders if any(_present(base / f, name) for name in source.files)), None)
+    return next(
+        (base / f for f in folders if any(_present(base / f, name) for name in source.files)), None
+    )
 
 
 def file_of(folder: Path, name: str) -> Path:
@@ -67,7 +75,9 @@ def file_of(folder: Path, name: str) -> Path:
 
 
 def _present(folder: Path, name: str) -> Path | None:
-    return next((folder / n for n in (name, name.removesuffix(".gz")) if (folder / n).is_file()), None)
+    return next(
+        (folder / n for n in (name, name.removesuffix(".gz")) if (folder / n).is_file()), None
+    )
 
 
 def _either(name: str) -> str:
@@ -75,7 +85,8 @@ def _either(name: str) -> str:
 
 
 def download(source: Source, folder: str | Path | None = None) -> Path | None:
-    """The folder of the files, fetched unless there; None without url, pooch or network. A wrong checksum raises DataError."""
+    """The folder of the files, fetched unless there; None without url, pooch or network. A wrong
+    checksum raises DataError."""
     pooch = _pooch() if source.url else None
     if pooch is None:
         return None
@@ -84,17 +95,28 @@ def download(source: Source, folder: str | Path | None = None) -> Path | None:
     for name in source.files:
         try:
             fetcher = pooch.HTTPDownloader(timeout=DOWNLOAD_SECONDS)
-            pooch.retrieve(f"{source.url}{name}", source.sha256[name], name, target, downloader=fetcher)
+            pooch.retrieve(
+                f"{source.url}{name}", source.sha256[name], name, target, downloader=fetcher
+            )
         except OSError:  # what requests raises without a network
             return None
         except ValueError as e:
-            raise DataError(f"{source.url}{name}: the download does not have the known checksum ({e})") from e
+            raise DataError(
+                f"{source.url}{name}: the download does not have the known checksum ({e})"
+            ) from e
     return target
 
 
 def instead_of(source: Source, embedded: str) -> str:
-    """What says that embedded data stand in for a set that `find` did not find: why, and how to have the set itself."""
-    why = "it has none" if not source.url else "pooch is not installed" if _pooch() is None else f"from {source.url}"
+    """What says that embedded data stand in for a set that `find` did not find: why, and how to
+    have the set itself."""
+    why = (
+        "it has none"
+        if not source.url
+        else "pooch is not installed"
+        if _pooch() is None
+        else f"from {source.url}"
+    )
     return f"{embedded}, in place of {source.name}: no download ({why}); set WEFT_DATA_DIR, or give a folder with its files"
 
 

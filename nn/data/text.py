@@ -1,4 +1,5 @@
-"""Text as numbers. In: sentences, text files. Out: lines, tokens, a vocabulary of them, int64 arrays of one width."""
+"""Text as numbers. In: sentences, text files. Out: lines, tokens, a vocabulary of them, int64
+arrays of one width."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ __all__ = ["Vocabulary", "pad_sequences", "read_lines", "tokenize"]
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # numbers 0 and 1 of every Vocabulary
 
-CLITICS = r"n't\b | '(?:s|re|ve|ll|d|m)\b"  # parted from their words, as in the Penn Treebank: do n't, it 's
+# parted from their words, as in the Penn Treebank: do n't, it 's
+CLITICS = r"n't\b | '(?:s|re|ve|ll|d|m)\b"
 NUMBER = r"\d+(?:[.,]\d+)*(?!\w)"
 WORD = r"(?:(?!n't\b)\w)+"
 PUNCTUATION = r"\.\.\. | -- | `` | '' | \S"
@@ -31,7 +33,8 @@ TOKEN = re.compile(f"{CLITICS} | {NUMBER} | {WORD} | {PUNCTUATION}", re.VERBOSE)
 
 
 def tokenize(text: str) -> list[str]:
-    """The words, numbers and marks of a text, in lower case; an end like 's or n't and each part of a hyphenated word alone.
+    """The words, numbers and marks of a text, in lower case; an end like 's or n't and each part of
+    a hyphenated word alone.
 
     Text that is tokens between spaces stays what it is, as far as they are such tokens: SST-2 does.
 
@@ -44,7 +47,8 @@ def tokenize(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """Tokens and their numbers: 0 is "<pad>", 1 "<unk>" for all that are not in it, then the tokens given.
+    """Tokens and their numbers: 0 is "<pad>", 1 "<unk>" for all that are not in it, then the tokens
+    given.
 
     >>> words = nn.data.Vocabulary(["good", "bad"])
     >>> len(words), words.encode(["bad", "film"]), words.decode([2, 1])
@@ -59,8 +63,11 @@ class Vocabulary:
                 raise errors.ArgumentError(f"Vocabulary: the token {token!r} occurs twice")
 
     @classmethod
-    def from_sentences(cls, sentences: Iterable[Iterable[str]], min_count: int = 1, max_size: int | None = None) -> Vocabulary:
-        """Of all tokens that are there `min_count` times: the most frequent first, equals by alphabet, `max_size` in all.
+    def from_sentences(
+        cls, sentences: Iterable[Iterable[str]], min_count: int = 1, max_size: int | None = None
+    ) -> Vocabulary:
+        """Of all tokens that are there `min_count` times: the most frequent first, equals by
+        alphabet, `max_size` in all.
 
         >>> nn.data.Vocabulary.from_sentences([["a", "good", "film"], ["a", "film"]], max_size=4).tokens
         ['<pad>', '<unk>', 'a', 'film']
@@ -69,11 +76,15 @@ class Vocabulary:
         least = as_int(name, "min_count", min_count)
         most = None if max_size is None else as_int(name, "max_size", max_size) - 2
         if most is not None and most < 0:
-            raise errors.ArgumentError(f"{name}: max_size counts {PAD} and {UNKNOWN}, so it is not {max_size}")
+            raise errors.ArgumentError(
+                f"{name}: max_size counts {PAD} and {UNKNOWN}, so it is not {max_size}"
+            )
         counts: Counter[str] = Counter()
         for sentence in as_sequence(name, "sentences", sentences):
             counts.update(_tokens(name, sentence))
-        counted = sorted((-n, token) for token, n in counts.items() if n >= least and token not in (PAD, UNKNOWN))
+        counted = sorted(
+            (-n, token) for token, n in counts.items() if n >= least and token not in (PAD, UNKNOWN)
+        )
         return cls(token for _, token in counted[:most])
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
@@ -106,7 +117,9 @@ class Vocabulary:
         except (TypeError, ValueError) as e:
             raise DataError(f"Vocabulary.from_json: this is not JSON: {e}") from None
         if not isinstance(tokens, list):
-            raise DataError(f"Vocabulary.from_json: expected a list of tokens, found {brief(tokens)}")
+            raise DataError(
+                f"Vocabulary.from_json: expected a list of tokens, found {brief(tokens)}"
+            )
         return cls(tokens)
 
     def __len__(self) -> int:
@@ -122,15 +135,25 @@ class Vocabulary:
         return f"Vocabulary({len(self)} tokens)"
 
 
-def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, value: int = 0) -> Array:
-    """int64 (len(rows), length): each row cut at `length`, or filled with `value` at its end; without one, that of the longest.
+def pad_sequences(
+    rows: Sequence[Sequence[int]], length: int | None = None, value: int = 0
+) -> Array:
+    """int64 (len(rows), length): each row cut at `length`, or filled with `value` at its end;
+    without one, that of the longest.
 
     >>> nn.data.pad_sequences([[5, 6, 7], [8]], length=4)
     array([[5, 6, 7, 0],
            [8, 0, 0, 0]])
     """
-    sequences = [as_integers("pad_sequences", "each row", row) for row in as_sequence("pad_sequences", "rows", rows)]
-    width = max(map(len, sequences), default=0) if length is None else as_count("pad_sequences", "length", length)
+    sequences = [
+        as_integers("pad_sequences", "each row", row)
+        for row in as_sequence("pad_sequences", "rows", rows)
+    ]
+    width = (
+        max(map(len, sequences), default=0)
+        if length is None
+        else as_count("pad_sequences", "length", length)
+    )
     out = np.full((len(sequences), width), as_int("pad_sequences", "value", value), np.int64)
     for line, row in zip(out, sequences, strict=True):
         line[: len(row)] = row[:width]
@@ -138,9 +161,12 @@ def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, valu
 
 
 def _tokens(name: str, value: Any) -> list[str]:
-    """A list of tokens, unless it is one str, whose characters would pass for them. Raises DTypeError."""
+    """A list of tokens, unless it is one str, whose characters would pass for them. Raises
+    DTypeError."""
     if isinstance(value, str):
-        raise errors.DTypeError(f"{name}: expected a list of tokens, not the text {brief(value)}: tokenize it")
+        raise errors.DTypeError(
+            f"{name}: expected a list of tokens, not the text {brief(value)}: tokenize it"
+        )
     tokens = as_sequence(name, "a list of tokens", value)
     for token in tokens:
         if not isinstance(token, str):
@@ -155,7 +181,8 @@ LONGEST = 1 << 26  # bytes of a line; of damaged and of hostile files it is all 
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, line without its end) of a UTF-8 file, one at a time. Raises DataError where it cannot be read.
+    """(number from 1, line without its end) of a UTF-8 file, one at a time. Raises DataError where
+    it cannot be read.
 
     >>> from pathlib import Path
     >>> _ = Path("poem.txt").write_text("a rose\\nis a rose\\n")
@@ -167,11 +194,17 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         with (gzip.open if is_gzip(path) else open)(path, "rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
                 if len(line) > LONGEST:
-                    raise DataError(f"{path}, line {number}: longer than {LONGEST} bytes, which no text is")
+                    raise DataError(
+                        f"{path}, line {number}: longer than {LONGEST} bytes, which no text is"
+                    )
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as e:
-        raise DataError(f"{path}, line {number}: not UTF-8 text: {e.reason} at byte {e.start}") from None
+        raise DataError(
+            f"{path}, line {number}: not UTF-8 text: {e.reason} at byte {e.start}"
+        ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        raise DataError(f"{path}: damaged: it cannot be decompressed after line {number} ({e})") from e
+        raise DataError(
+            f"{path}: damaged: it cannot be decompressed after line {number} ({e})"
+        ) from e
     except OSError as e:
         raise DataError(f"{path}: cannot be read: {e.strerror or e}") from e

@@ -1,4 +1,5 @@
-"""Layers and losses as functions. In: Tensors. Out: Tensors; torch's signatures, with `axis` for `dim`.
+"""Layers and losses as functions. In: Tensors. Out: Tensors; torch's signatures, with `axis` for
+`dim`.
 
 Everything here is a composite of a few graph ops. Each file lists its functions in `__all__`.
 """
@@ -20,5 +21,8 @@ from .resampling import *
 from .sampling import *
 from .windows import *
 
-# The names that the files list. A type checker finds them itself, and would take a computed __all__ for an empty one.
-globals()["__all__"] = [name for file in [*globals().values()] for name in getattr(file, "__all__", ())]
+# The names that the files list. A type checker finds them itself, and would take a computed __all__
+# for an empty one.
+globals()["__all__"] = [
+    name for file in [*globals().values()] for name in getattr(file, "__all__", ())
+]

@@ -14,17 +14,35 @@ from ...frontend.tensor.tensor import Tensor
 from .common import in_float32, in_float32_at_least, numbers
 
 __all__ = [
-    "celu", "elu", "gelu", "glu", "gumbel_softmax", "log_softmax", "logsigmoid", "mish", "selu",
-    "sigmoid", "silu", "softmax", "softmin", "softplus", "softsign", "tanh",
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "gumbel_softmax",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softsign",
+    "tanh",
 ]
 
 LEAST_DRAW = 2.0**-25  # half of the least number above 0 that rand draws
-SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et al. 2017: keep mean 0 and variance 1
+SELU_ALPHA, SELU_SCALE = (
+    1.6732632423543772,
+    1.0507009873554805,
+)  # Klambauer et al. 2017: keep mean 0 and variance 1
 
 
 @of_tensors
 def gelu(x: Tensor, approximate: str = "none") -> Tensor:
-    """x times the normal distribution function of x (Hendrycks and Gimpel 2016); `approximate="tanh"` is the cheaper form.
+    """x times the normal distribution function of x (Hendrycks and Gimpel 2016);
+    `approximate="tanh"` is the cheaper form.
 
     >>> F.gelu(wf.tensor([1.0])).item()
     0.8413...
@@ -89,7 +107,10 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     >>> F.softplus(wf.tensor([0.0, 1000.0])).tolist()
     [0.693147..., 1000.0]
     """
-    slope, limit = as_double("softplus", "beta", beta), as_double("softplus", "threshold", threshold)
+    slope, limit = (
+        as_double("softplus", "beta", beta),
+        as_double("softplus", "threshold", threshold),
+    )
     scaled = x * slope
     return ops.where(scaled > limit, x, scaled.softplus() / slope)
 
@@ -119,7 +140,8 @@ def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
 
 @in_float32
 def selu(x: Tensor) -> Tensor:
-    """elu with an alpha and a scale that keep mean 0 and variance 1 from layer to layer (Klambauer et al. 2017).
+    """elu with an alpha and a scale that keep mean 0 and variance 1 from layer to layer (Klambauer
+    et al. 2017).
 
     >>> F.selu(wf.tensor([1.0])).item()
     1.0507...
@@ -176,15 +198,20 @@ def softmin(x: Tensor, axis: int = -1) -> Tensor:
 @drawing
 @in_float32
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, axis: int = -1) -> Tensor:
-    """softmax((logits + g) / tau) along an axis with random g of the Gumbel distribution, drawn by weft's generator.
+    """softmax((logits + g) / tau) along an axis with random g of the Gumbel distribution, drawn by
+    weft's generator.
 
-    The index of the greatest is a draw from softmax(logits). With hard the result is one-hot at that index, but has the
-    gradients of the soft one (Jang, Gu and Poole 2016). Raises ArgumentError, AxisError, DTypeError.
+    The index of the greatest is a draw from softmax(logits). With hard the result is one-hot at
+    that index, but has the gradients of the soft one (Jang, Gu and Poole 2016). Raises
+    ArgumentError, AxisError, DTypeError.
 
     >>> F.gumbel_softmax(wf.tensor([0.0, 1000.0, 0.0]), hard=True).tolist()
     [0.0, 1.0, 0.0]
     """
-    name, place = "gumbel_softmax", normalise_axis("gumbel_softmax", axis, numbers("gumbel_softmax", logits).ndim)
+    name, place = (
+        "gumbel_softmax",
+        normalise_axis("gumbel_softmax", axis, numbers("gumbel_softmax", logits).ndim),
+    )
     spread = as_positive(name, "tau", tau)
     draws = ops.rand(*logits.shape, device=logits.device).clip(LEAST_DRAW)
     soft = ((logits - (-draws.log()).log()) / spread).softmax(axis=place)
@@ -197,7 +224,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, axis: i
 
 @in_float32
 def glu(x: Tensor, axis: int = -1) -> Tensor:
-    """a * sigmoid(b) of the two halves of an axis, which has half the extent then (Dauphin et al. 2016). Raises ShapeError.
+    """a * sigmoid(b) of the two halves of an axis, which has half the extent then (Dauphin et al.
+    2016). Raises ShapeError.
 
     >>> F.glu(wf.tensor([4.0, 6.0, 0.0, 0.0])).tolist()
     [2.0, 3.0]

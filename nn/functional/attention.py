@@ -32,12 +32,14 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query @ key.T * scale) @ value over the last two axes (Vaswani et al. 2017); scale defaults to 1 / sqrt(E).
+    """softmax(query @ key.T * scale) @ value over the last two axes (Vaswani et al. 2017); scale
+    defaults to 1 / sqrt(E).
 
-    query (..., L, E), key (..., S, E) and value (..., S, V) give (..., L, V); the leading axes broadcast.
-    attn_mask broadcasts to (..., L, S): a boolean one is True where a key takes part, a float one is added to the scores.
-    is_causal leaves keys 0 .. i to query i. A query without keys gives NaN. dropout_p applies whenever it is not 0.
-    enable_gqa lets each head (axis -3) of key and value serve as many neighbouring ones of the query.
+    query (..., L, E), key (..., S, E) and value (..., S, V) give (..., L, V); the leading axes
+    broadcast. attn_mask broadcasts to (..., L, S): a boolean one is True where a key takes part, a
+    float one is added to the scores. is_causal leaves keys 0 .. i to query i. A query without keys
+    gives NaN. dropout_p applies whenever it is not 0. enable_gqa lets each head (axis -3) of key
+    and value serve as many neighbouring ones of the query.
 
     Raises ShapeError, DTypeError, ArgumentError.
 
@@ -49,7 +51,9 @@ def scaled_dot_product_attention(
         key, value = _shared_by_heads("key", key, query), _shared_by_heads("value", value, query)
     if value.ndim < 2 or key.ndim < 2 or key.shape[-2] != value.shape[-2]:
         shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
-        raise errors.ShapeError(f"{NAME}: key (..., S, E) and value (..., S, V) must agree in S, got {shapes}")
+        raise errors.ShapeError(
+            f"{NAME}: key (..., S, E) and value (..., S, V) must agree in S, got {shapes}"
+        )
     return attention_weights(query, key, attn_mask, dropout_p, is_causal, scale) @ value
 
 
@@ -67,8 +71,12 @@ def attention_weights(
     """How much of each value each query takes, (..., L, S), after dropout."""
     if min(query.ndim, key.ndim) < 2 or query.shape[-1] != key.shape[-1]:
         shapes = f"query {query.shape}, key {key.shape}"
-        raise errors.ShapeError(f"{NAME}: query (..., L, E) and key (..., S, E) must agree in E, got {shapes}")
-    factor = 1.0 / sqrt(max(query.shape[-1], 1)) if scale is None else as_double(NAME, "scale", scale)
+        raise errors.ShapeError(
+            f"{NAME}: query (..., L, E) and key (..., S, E) must agree in E, got {shapes}"
+        )
+    factor = (
+        1.0 / sqrt(max(query.shape[-1], 1)) if scale is None else as_double(NAME, "scale", scale)
+    )
     scores = (query @ key.transpose(-1, -2)) * factor
     if as_bool(NAME, "is_causal", is_causal):
         rows, columns = ops.arange(query.shape[-2]), ops.arange(key.shape[-2])
@@ -83,7 +91,9 @@ def attention_weights(
 def check_mask(name: str, what: str, mask: Tensor) -> Tensor:
     """The mask. Raises DTypeError for integers."""
     if mask.dtype.kind != "b" and not mask.dtype.is_float:
-        raise errors.DTypeError(f"{name}: {what} must be a bool mask, or a float mask to add, not {mask.dtype.name}")
+        raise errors.DTypeError(
+            f"{name}: {what} must be a bool mask, or a float mask to add, not {mask.dtype.name}"
+        )
     return mask
 
 
@@ -92,5 +102,7 @@ def _shared_by_heads(what: str, x: Tensor, query: Tensor) -> Tensor:
     heads = x.shape[-3] if x.ndim > 2 else 0
     if query.ndim < 3 or not heads or query.shape[-3] % heads:
         shapes = f"query {query.shape}, {what} {x.shape}"
-        raise errors.ShapeError(f"{NAME}: with enable_gqa, axis -3 of {what} must divide that of query, got {shapes}")
+        raise errors.ShapeError(
+            f"{NAME}: with enable_gqa, axis -3 of {what} must divide that of query, got {shapes}"
+        )
     return ops.repeat(x, query.shape[-3] // heads, axis=-3)  # type: ignore[no-any-return]

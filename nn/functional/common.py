@@ -1,4 +1,5 @@
-"""Parts of several functions. In: functions, arguments, losses. Out: decorated, checked, reduced."""
+"""Parts of several functions. In: functions, arguments, losses. Out: decorated, checked,
+reduced."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ def numbers(name: str, x: Tensor, what: str = "x") -> Tensor:
     return x
 
 
-def same_shapes(name: str, x: Tensor, target: Tensor, first: str = "x", second: str = "target") -> None:
+def same_shapes(
+    name: str, x: Tensor, target: Tensor, first: str = "x", second: str = "target"
+) -> None:
     """Raises ShapeError where they differ, and DTypeError where x holds no numbers."""
     numbers(name, x, first)
     if x.shape != target.shape:
@@ -56,7 +59,8 @@ def same_shapes(name: str, x: Tensor, target: Tensor, first: str = "x", second: 
 
 
 def reduced(name: str, x: Tensor, reduction: str) -> Tensor:
-    """The mean or the sum of all elements, or each of them. Raises ArgumentError for another reduction."""
+    """The mean or the sum of all elements, or each of them. Raises ArgumentError for another
+    reduction."""
     match as_choice(name, "reduction", reduction, REDUCTIONS):
         case "mean":
             return x.mean()
@@ -72,6 +76,11 @@ def weighted(x: Tensor, weight: Tensor | None) -> Tensor:
 
 def broadcast_weighted(name: str, x: Tensor, weight: Tensor | None) -> Tensor:
     """x times the weight, if there is one. Raises ShapeError where it does not broadcast to x."""
-    if weight is not None and broadcast_shape(f"{name}: weight", [x.shape, weight.shape]) != x.shape:
-        raise errors.ShapeError(f"{name}: a weight of shape {weight.shape} does not broadcast to x of shape {x.shape}")
+    if (
+        weight is not None
+        and broadcast_shape(f"{name}: weight", [x.shape, weight.shape]) != x.shape
+    ):
+        raise errors.ShapeError(
+            f"{name}: a weight of shape {weight.shape} does not broadcast to x of shape {x.shape}"
+        )
     return weighted(x, weight)

@@ -1,8 +1,9 @@
-"""Connectionist temporal classification. In: log-probabilities of labels at each time, and label sequences. Out: -log of how
-likely each sequence is, whatever its alignment.
+"""Connectionist temporal classification. In: log-probabilities of labels at each time, and label
+sequences. Out: -log of how likely each sequence is, whatever its alignment.
 
-The sequence with a blank before, between and after its labels is a chain of states; each time stays, goes on by one, or skips
-a blank between two different labels. Sums over all paths are formed state by state, in logarithms (Graves et al. 2006).
+The sequence with a blank before, between and after its labels is a chain of states; each time
+stays, goes on by one, or skips a blank between two different labels. Sums over all paths are formed
+state by state, in logarithms (Graves et al. 2006).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from .common import REDUCTIONS, in_float32_at_least, indices, reduced
 
 __all__ = ["ctc_loss"]
 
-NEVER = -1e30  # the logarithm of what cannot happen: finite, so that sums and derivatives are no NaN
+NEVER = (
+    -1e30
+)  # the logarithm of what cannot happen: finite, so that sums and derivatives are no NaN
 NAME = "ctc_loss"
 
 
@@ -31,15 +34,18 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """-log of the probability of target sequences, summed over all alignments with the times of an input.
+    """-log of the probability of target sequences, summed over all alignments with the times of an
+    input.
 
-    log_probs (T, N, C) are logarithms of probabilities, as of log_softmax; targets (N, S) labels 0 .. C-1 without the blank, or
-    all sequences one after the other; input_lengths and target_lengths (N,) how much of each counts. Without N also (T, C),
-    (S,) and two numbers. "mean" divides each loss by its target length first. A sequence that no alignment of the times gives
-    has the loss inf, with zero_infinity 0, and no gradient. A label or a length out of range raises IndexError when computed.
+    log_probs (T, N, C) are logarithms of probabilities, as of log_softmax; targets (N, S) labels 0
+    .. C-1 without the blank, or all sequences one after the other; input_lengths and target_lengths
+    (N,) how much of each counts. Without N also (T, C), (S,) and two numbers. "mean" divides each
+    loss by its target length first. A sequence that no alignment of the times gives has the loss
+    inf, with zero_infinity 0, and no gradient. A label or a length out of range raises IndexError
+    when computed.
 
-    The recursion over the T times is unrolled: T = 50 compiles in a few seconds, with gradients, T = 200 in four times as many.
-    Raises ShapeError, DTypeError, ArgumentError.
+    The recursion over the T times is unrolled: T = 50 compiles in a few seconds, with gradients, T
+    = 200 in four times as many. Raises ShapeError, DTypeError, ArgumentError.
 
     >>> even = wf.full((2, 1, 3), 1 / 3).log()  # of 9 alignments, "bb", "b-" and "-b" give b
     >>> F.ctc_loss(even, wf.tensor([[1]]), [2], [1], reduction="sum").exp().item()
@@ -60,23 +66,37 @@ def ctc_loss(
     loss = ops.where(loss < -0.1 * NEVER, loss, 0.0 if zeroed else float("inf"))
     if is_single and reduction == "none":
         return loss.squeeze(0)
-    return reduced(NAME, loss / lengths[1].clip(1).astype(loss.dtype) if reduction == "mean" else loss, reduction)
+    return reduced(
+        NAME,
+        loss / lengths[1].clip(1).astype(loss.dtype) if reduction == "mean" else loss,
+        reduction,
+    )
 
 
-def _check(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int) -> None:
+def _check(
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int
+) -> None:
     shapes = f"log_probs {log_probs.shape}, targets {targets.shape}"
     if not log_probs.dtype.is_float:
         raise errors.DTypeError(f"{NAME}: log_probs must be floats, not {log_probs.dtype.name}")
     if log_probs.ndim != 3 or not log_probs.shape[0]:
-        raise errors.ShapeError(f"{NAME}: log_probs are (T, N, C) or (T, C) with T above 0, got {shapes}")
+        raise errors.ShapeError(
+            f"{NAME}: log_probs are (T, N, C) or (T, C) with T above 0, got {shapes}"
+        )
     count = log_probs.shape[1]
     if targets.ndim != 1 and (targets.ndim != 2 or targets.shape[0] != count):
-        raise errors.ShapeError(f"{NAME}: targets are (N, S), or all sequences one after the other, got {shapes}")
+        raise errors.ShapeError(
+            f"{NAME}: targets are (N, S), or all sequences one after the other, got {shapes}"
+        )
     if input_lengths.shape != (count,) or target_lengths.shape != (count,):
         shapes = f"{input_lengths.shape} and {target_lengths.shape}"
-        raise errors.ShapeError(f"{NAME}: there is one length for each of {count} sequences, got shapes {shapes}")
+        raise errors.ShapeError(
+            f"{NAME}: there is one length for each of {count} sequences, got shapes {shapes}"
+        )
     if not 0 <= blank < log_probs.shape[2]:
-        raise errors.ArgumentError(f"{NAME}: blank={blank} is not a label in 0 .. {log_probs.shape[2] - 1}")
+        raise errors.ArgumentError(
+            f"{NAME}: blank={blank} is not a label in 0 .. {log_probs.shape[2] - 1}"
+        )
 
 
 def _padded(targets: Tensor, lengths: Tensor, count: int, blank: int) -> Tensor:
@@ -84,7 +104,9 @@ def _padded(targets: Tensor, lengths: Tensor, count: int, blank: int) -> Tensor:
     if targets.ndim == 1:
         sizes = [as_int(NAME, "each of target_lengths", n) for n in lengths.tolist()]
         if sum(sizes) != targets.size or min(sizes, default=0) < 0:
-            raise errors.ShapeError(f"{NAME}: {targets.size} targets do not make sequences of lengths {sizes}")
+            raise errors.ShapeError(
+                f"{NAME}: {targets.size} targets do not make sequences of lengths {sizes}"
+            )
         starts = ops.tensor([0, *accumulate(sizes)][:count], dtype="int64").unsqueeze(1)
         places = (starts + ops.arange(max(sizes, default=0))).clip(0, max(targets.size - 1, 0))
         targets = ops.take(targets, places) if places.size else targets.reshape(count, 0)
@@ -93,22 +115,31 @@ def _padded(targets: Tensor, lengths: Tensor, count: int, blank: int) -> Tensor:
     return ops.where(ops.arange(targets.shape[1]) < lengths.unsqueeze(1), targets, blank)  # type: ignore[no-any-return]
 
 
-def _log_likelihood(log_probs: Tensor, labels: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int) -> Tensor:
-    """(N,): the logarithm of the sum over all paths through the states blank, label, blank, label .. blank."""
+def _log_likelihood(
+    log_probs: Tensor, labels: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int
+) -> Tensor:
+    """(N,): the logarithm of the sum over all paths through the states blank, label, blank, label
+    .. blank."""
     times, count, _ = log_probs.shape
     pairs = ops.stack([ops.full(labels.shape, blank), labels], axis=-1).reshape(count, -1)
     label = ops.pad(pairs, [(0, 0), (0, 1)], blank)  # of each state
     emitted = _emitted(log_probs, label).clip(NEVER)
     before = ops.pad(label[:, :-2], [(0, 0), (2, 0)], blank)
     can_skip = (label != blank) & (label != before)
-    step = ops.where(can_skip.unsqueeze(-1) | (ops.arange(3) > 0), 0.0, NEVER)  # from two before, one before, the state itself
+    step = ops.where(
+        can_skip.unsqueeze(-1) | (ops.arange(3) > 0), 0.0, NEVER
+    )  # from two before, one before, the state itself
     alpha = ops.where(ops.arange(label.shape[1]) < 2, emitted[0], NEVER)
     for t in range(1, times):
         paths = ops.window(ops.pad(alpha, [(0, 0), (2, 0)], NEVER), 1, 3) + step
-        alpha = ops.where((input_lengths > t).unsqueeze(1), paths.logsumexp(axis=-1) + emitted[t], alpha)
+        alpha = ops.where(
+            (input_lengths > t).unsqueeze(1), paths.logsumexp(axis=-1) + emitted[t], alpha
+        )
     last = [ops.arange(count), 2 * target_lengths]
     at_label = ops.gather(alpha, [last[0], (last[1] - 1).clip(0)], (0, 1))
-    at_end = ops.logaddexp(ops.gather(alpha, last, (0, 1)), ops.where(target_lengths > 0, at_label, NEVER))
+    at_end = ops.logaddexp(
+        ops.gather(alpha, last, (0, 1)), ops.where(target_lengths > 0, at_label, NEVER)
+    )
     return ops.where(input_lengths > 0, at_end, ops.where(target_lengths > 0, NEVER, 0.0))  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,5 @@
-"""Elements or channels zeroed at random. In: a Tensor and a probability. Out: one of the same shape."""
+"""Elements or channels zeroed at random. In: a Tensor and a probability. Out: one of the same
+shape."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ SELU_FLOOR = -1.7580993408473766  # -scale * alpha of selu: what it tends to
 
 @of_tensors
 def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zeroes each element with probability p and scales the others by 1 / (1 - p); the identity when not training.
+    """Zeroes each element with probability p and scales the others by 1 / (1 - p); the identity
+    when not training.
 
     >>> sorted(set(F.dropout(wf.ones(100), 0.5).tolist()))
     [0.0, 2.0]
@@ -29,7 +31,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 @of_tensors
 def dropout1d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """dropout of whole channels: of (N, C, L), or (C, L), all elements along L together (Tompson et al. 2014).
+    """dropout of whole channels: of (N, C, L), or (C, L), all elements along L together (Tompson et
+    al. 2014).
 
     >>> F.dropout1d(wf.ones(8, 4, 3)).sum(axis=2).max().item()
     6.0
@@ -39,7 +42,8 @@ def dropout1d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 @of_tensors
 def dropout2d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """dropout of whole channels: of (N, C, H, W), or (C, H, W), all elements along H and W together.
+    """dropout of whole channels: of (N, C, H, W), or (C, H, W), all elements along H and W
+    together.
 
     >>> F.dropout2d(wf.ones(8, 4, 3, 3)).sum(axis=(2, 3)).max().item()
     18.0
@@ -49,7 +53,8 @@ def dropout2d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 @of_tensors
 def dropout3d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """dropout of whole channels: of (N, C, D, H, W), or (C, D, H, W), all elements along D, H and W together.
+    """dropout of whole channels: of (N, C, D, H, W), or (C, D, H, W), all elements along D, H and W
+    together.
 
     >>> F.dropout3d(wf.ones(8, 4, 2, 3, 3)).sum(axis=(2, 3, 4)).max().item()
     36.0
@@ -60,7 +65,8 @@ def dropout3d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 @drawing
 @in_float32
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
-    """dropout after selu: sets elements to the limit of selu, and keeps mean 0 and variance 1 (Klambauer et al. 2017).
+    """dropout after selu: sets elements to the limit of selu, and keeps mean 0 and variance 1
+    (Klambauer et al. 2017).
 
     >>> len(set(F.alpha_dropout(wf.ones(100), 0.5, training=True).tolist()))
     2
@@ -89,5 +95,7 @@ def _channels(name: str, x: Tensor, spatial: int) -> Shape:
     """The shape of x with its last axes, which make up a channel, as 1."""
     if x.ndim not in (spatial + 1, spatial + 2):
         axes = Rank(name, spatial).axes
-        raise errors.ShapeError(f"{name}: expected x of shape (N, C, {axes}) or (C, {axes}), got {x.shape}")
+        raise errors.ShapeError(
+            f"{name}: expected x of shape (N, C, {axes}) or (C, {axes}), got {x.shape}"
+        )
     return (*x.shape[:-spatial], *[1] * spatial)

@@ -1,5 +1,5 @@
-"""Losses that ask for a margin. In: scores, or vectors, and which of them are to be greater or nearer. Out: a scalar, or one
-number per pair, triplet or row with reduction="none"."""
+"""Losses that ask for a margin. In: scores, or vectors, and which of them are to be greater or
+nearer. Out: a scalar, or one number per pair, triplet or row with reduction="none"."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from .common import broadcast_weighted, in_float32_at_least, indices, numbers, r
 from .loss import pairwise_distance
 
 __all__ = [
-    "margin_ranking_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
-    "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+    "margin_ranking_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]
 
 Distance = Callable[[Tensor, Tensor], Tensor]
@@ -23,8 +27,11 @@ Distance = Callable[[Tensor, Tensor], Tensor]
 
 
 @in_float32_at_least
-def margin_ranking_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean") -> Tensor:
-    """max(0, margin - target * (x1 - x2)): x1 is to be greater than x2 where target is 1, less where it is -1.
+def margin_ranking_loss(
+    x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean"
+) -> Tensor:
+    """max(0, margin - target * (x1 - x2)): x1 is to be greater than x2 where target is 1, less
+    where it is -1.
 
     All three have one shape. Raises ShapeError, DTypeError, ArgumentError.
 
@@ -34,7 +41,9 @@ def margin_ranking_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 
     name = "margin_ranking_loss"
     same_shapes(name, x1, x2, "x1", "x2")
     same_shapes(name, x1, target, "x1")
-    return reduced(name, (as_double(name, "margin", margin) - target * (x1 - x2)).clip(0.0), reduction)
+    return reduced(
+        name, (as_double(name, "margin", margin) - target * (x1 - x2)).clip(0.0), reduction
+    )
 
 
 @in_float32_at_least
@@ -49,18 +58,29 @@ def triplet_margin_loss(
     *,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with d = pairwise_distance of order p (Balntas et al. 2016).
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with d = pairwise_distance of
+    order p (Balntas et al. 2016).
 
-    The three have shape (N, D) or (D,), or shapes that broadcast. With swap the nearer of anchor and positive is the one whose
-    distance to the negative counts. Raises ShapeError, DTypeError, ArgumentError.
+    The three have shape (N, D) or (D,), or shapes that broadcast. With swap the nearer of anchor
+    and positive is the one whose distance to the negative counts. Raises ShapeError, DTypeError,
+    ArgumentError.
 
     >>> a, b, c = wf.tensor([[0.0, 0.0]]), wf.tensor([[3.0, 4.0]]), wf.tensor([[0.0, 2.0]])
     >>> round(F.triplet_margin_loss(a, b, c).item(), 4), round(F.triplet_margin_loss(a, c, b).item(), 4)
     (4.0, 0.0)
     """
-    order, least = as_double("triplet_margin_loss", "p", p), as_double("triplet_margin_loss", "eps", eps)
+    order, least = (
+        as_double("triplet_margin_loss", "p", p),
+        as_double("triplet_margin_loss", "eps", eps),
+    )
     triplet = anchor, positive, negative
-    each = _of_triplets("triplet_margin_loss", triplet, lambda a, b: pairwise_distance(a, b, order, least), margin, swap)
+    each = _of_triplets(
+        "triplet_margin_loss",
+        triplet,
+        lambda a, b: pairwise_distance(a, b, order, least),
+        margin,
+        swap,
+    )
     return reduced("triplet_margin_loss", each, reduction)
 
 
@@ -75,18 +95,27 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with a custom distance, a function of two Tensors; pairwise_distance unless given.
+    """triplet_margin_loss with a custom distance, a function of two Tensors; pairwise_distance
+    unless given.
 
     >>> a, b, c = wf.tensor([[0.0, 0.0]]), wf.tensor([[3.0, 4.0]]), wf.tensor([[0.0, 2.0]])
     >>> F.triplet_margin_with_distance_loss(a, b, c, distance_function=lambda x, y: (x - y).abs().sum(axis=-1)).item()
     6.0
     """
     name = "triplet_margin_with_distance_loss"
-    distance = pairwise_distance if distance_function is None else as_function(name, "distance_function", distance_function)
-    return reduced(name, _of_triplets(name, (anchor, positive, negative), distance, margin, swap), reduction)
+    distance = (
+        pairwise_distance
+        if distance_function is None
+        else as_function(name, "distance_function", distance_function)
+    )
+    return reduced(
+        name, _of_triplets(name, (anchor, positive, negative), distance, margin, swap), reduction
+    )
 
 
-def _of_triplets(name: str, triplet: tuple[Tensor, ...], distance: Distance, margin: float, swap: bool) -> Tensor:
+def _of_triplets(
+    name: str, triplet: tuple[Tensor, ...], distance: Distance, margin: float, swap: bool
+) -> Tensor:
     limit = as_double(name, "margin", margin)
     anchor, positive, negative = (numbers(name, x) for x in triplet)
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -100,7 +129,8 @@ def _of_triplets(name: str, triplet: tuple[Tensor, ...], distance: Distance, mar
 
 @in_float32_at_least
 def soft_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target * x)) of scores x and targets 1 or -1, safe for any x; the two shapes must be equal.
+    """log(1 + exp(-target * x)) of scores x and targets 1 or -1, safe for any x; the two shapes
+    must be equal.
 
     >>> F.soft_margin_loss(wf.tensor([0.0, 200.0]), wf.tensor([1, -1]), reduction="none").tolist()
     [0.693147..., 200.0]
@@ -110,8 +140,11 @@ def soft_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> T
 
 
 @in_float32_at_least
-def multilabel_soft_margin_loss(x: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean") -> Tensor:
-    """The mean over the classes, the last axis, of binary_cross_entropy_with_logits(x, target); weight (C,) scales each class.
+def multilabel_soft_margin_loss(
+    x: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """The mean over the classes, the last axis, of binary_cross_entropy_with_logits(x, target);
+    weight (C,) scales each class.
 
     >>> F.multilabel_soft_margin_loss(wf.tensor([[0.0, 100.0]]), wf.tensor([[1.0, 0.0]])).item()
     50.346...
@@ -126,10 +159,12 @@ def multilabel_soft_margin_loss(x: Tensor, target: Tensor, weight: Tensor | None
 
 @in_float32_at_least
 def multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
-    """The sum of max(0, 1 - x[label] + x[other]) / C over the labels of a row and all classes that are none of them.
+    """The sum of max(0, 1 - x[label] + x[other]) / C over the labels of a row and all classes that
+    are none of them.
 
-    x (N, C) or (C,); target, integers of the same shape, holds the labels of a row, then -1 (what follows does not count).
-    A label above C - 1 raises IndexError when computed. Raises ShapeError, DTypeError, ArgumentError.
+    x (N, C) or (C,); target, integers of the same shape, holds the labels of a row, then -1 (what
+    follows does not count). A label above C - 1 raises IndexError when computed. Raises ShapeError,
+    DTypeError, ArgumentError.
 
     >>> F.multilabel_margin_loss(wf.tensor([[0.25, 0.5, 0.0, 1.0]]), wf.tensor([[3, 0, -1, 1]])).item()
     0.625

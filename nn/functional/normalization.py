@@ -1,6 +1,7 @@
 """Normalised activations. In: a Tensor. Out: one of the same shape.
 
-Variances are means of (x - mean)**2, so that a large mean cancels nothing; 16-bit floats are computed in float32.
+Variances are means of (x - mean)**2, so that a large mean cancels nothing; 16-bit floats are
+computed in float32.
 """
 
 from __future__ import annotations
@@ -30,20 +31,29 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / sqrt(var + eps) * weight + bias over the trailing axes; var is the mean of (x - mean)**2.
+    """(x - mean) / sqrt(var + eps) * weight + bias over the trailing axes; var is the mean of (x -
+    mean)**2.
 
     weight, bias: of normalized_shape.
 
     >>> F.layer_norm(wf.tensor([[1.0, 3.0], [5.0, 9.0]]), 2, eps=0.0).tolist()
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
-    shape, eps = _trailing("layer_norm", x, normalized_shape, weight, bias), as_double("layer_norm", "eps", eps)
+    shape, eps = (
+        _trailing("layer_norm", x, normalized_shape, weight, bias),
+        as_double("layer_norm", "eps", eps),
+    )
     centred, scale = _moments(x, tuple(range(-len(shape), 0)), eps)
     return _affine(centred * scale, weight, bias)
 
 
 @in_float32_at_least
-def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    x: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
     """x / sqrt(mean of x**2 + eps) * weight over the trailing axes (Zhang and Sennrich 2019).
 
     weight: of normalized_shape. eps: that of the dtype (float32 for 16-bit floats) unless given.
@@ -52,23 +62,41 @@ def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | 
     [[1.2000000476837158, 1.600000023841858, 0.0, 0.0]]
     """
     shape = _trailing("rms_norm", x, normalized_shape, weight)
-    eps = float(finfo(x.dtype if x.dtype.is_float else default_float()).eps) if eps is None else as_double("rms_norm", "eps", eps)
-    return _affine(x * _root((x * x).mean(axis=tuple(range(-len(shape), 0)), keepdims=True), eps), weight, None)
+    eps = (
+        float(finfo(x.dtype if x.dtype.is_float else default_float()).eps)
+        if eps is None
+        else as_double("rms_norm", "eps", eps)
+    )
+    return _affine(
+        x * _root((x * x).mean(axis=tuple(range(-len(shape), 0)), keepdims=True), eps), weight, None
+    )
 
 
 @in_float32_at_least
-def group_norm(x: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    """x (N, C, ...), normalised over each of num_groups groups of channels of each sample (Wu and He 2018).
+def group_norm(
+    x: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """x (N, C, ...), normalised over each of num_groups groups of channels of each sample (Wu and
+    He 2018).
 
     weight, bias: (C,).
 
     >>> F.group_norm(wf.rand(2, 6, 4, 4), 3).shape
     (2, 6, 4, 4)
     """
-    groups, eps = as_int("group_norm", "num_groups", num_groups), as_double("group_norm", "eps", eps)
+    groups, eps = (
+        as_int("group_norm", "num_groups", num_groups),
+        as_double("group_norm", "eps", eps),
+    )
     _check_channels("group_norm", x, {"weight": weight, "bias": bias})
     if groups < 1 or x.shape[1] % groups:
-        raise errors.ShapeError(f"group_norm: num_groups={groups} does not divide the {x.shape[1]} channels of shape {x.shape}")
+        raise errors.ShapeError(
+            f"group_norm: num_groups={groups} does not divide the {x.shape[1]} channels of shape {x.shape}"
+        )
     parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, prod(x.shape[2:]))
     of_channels = (None if t is None else t.reshape(*parts.shape[1:3], 1) for t in (weight, bias))
     return _scaled(*_of_channels(parts, (2, 3), eps), *of_channels).reshape(*x.shape)
@@ -88,10 +116,12 @@ def batch_norm(
     momentum: float | Tensor = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """x (N, C) or (N, C, ...), normalised over all axes but C (Ioffe and Szegedy 2015); all others are (C,).
+    """x (N, C) or (N, C, ...), normalised over all axes but C (Ioffe and Szegedy 2015); all others
+    are (C,).
 
-    training: by the mean and the (biased) variance of x; running_mean and running_var, if given, become (1 - momentum) * old
-    + momentum * new, with the unbiased variance, in the next program. Otherwise by running_mean and running_var.
+    training: by the mean and the (biased) variance of x; running_mean and running_var, if given,
+    become (1 - momentum) * old + momentum * new, with the unbiased variance, in the next program.
+    Otherwise by running_mean and running_var.
 
     >>> mean, var = wf.zeros(3), wf.ones(3)
     >>> F.batch_norm(wf.ones(4, 3), mean, var, training=True, momentum=0.5).shape, mean.tolist()
@@ -102,7 +132,9 @@ def batch_norm(
     _check_channels("batch_norm", x, {**statistics, "weight": weight, "bias": bias})
     eps = as_double("batch_norm", "eps", eps)
     if not as_bool("batch_norm", "training", training):
-        return _rounded(_by_statistics("batch_norm", x, running_mean, running_var, weight, bias, eps), x)
+        return _rounded(
+            _by_statistics("batch_norm", x, running_mean, running_var, weight, bias, eps), x
+        )
     _check_count("batch_norm", "value per channel", x, axes)
     _track("batch_norm", x, axes, (), running_mean, running_var, momentum)
     return _rounded(_by_moments(x, weight, bias, axes, eps), x)
@@ -119,9 +151,11 @@ def instance_norm(
     momentum: float | Tensor = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """x (N, C, ...), each channel of each sample normalised (Ulyanov, Vedaldi and Lempitsky 2016); all others are (C,).
+    """x (N, C, ...), each channel of each sample normalised (Ulyanov, Vedaldi and Lempitsky 2016);
+    all others are (C,).
 
-    running_mean and running_var are as in batch_norm, with means over the samples of their means and unbiased variances.
+    running_mean and running_var are as in batch_norm, with means over the samples of their means
+    and unbiased variances.
 
     >>> F.instance_norm(wf.rand(2, 3, 4, 4)).shape
     (2, 3, 4, 4)
@@ -131,16 +165,22 @@ def instance_norm(
     _check_channels("instance_norm", x, {**statistics, "weight": weight, "bias": bias})
     eps = as_double("instance_norm", "eps", eps)
     if not as_bool("instance_norm", "use_input_stats", use_input_stats):
-        return _rounded(_by_statistics("instance_norm", x, running_mean, running_var, weight, bias, eps), x)
+        return _rounded(
+            _by_statistics("instance_norm", x, running_mean, running_var, weight, bias, eps), x
+        )
     _check_count("instance_norm", "spatial element", x, axes)
     if not x.shape[0] and (running_mean is not None or running_var is not None):
-        raise errors.ShapeError(f"instance_norm: running statistics are means over samples, but x has shape {x.shape}")
+        raise errors.ShapeError(
+            f"instance_norm: running statistics are means over samples, but x has shape {x.shape}"
+        )
     _track("instance_norm", x, axes, (0,), running_mean, running_var, momentum)
     return _rounded(_by_moments(x, weight, bias, axes, eps), x)
 
 
 @in_float32
-def _by_moments(x: Tensor, weight: Tensor | None, bias: Tensor | None, axes: Axes, eps: float) -> Tensor:
+def _by_moments(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, axes: Axes, eps: float
+) -> Tensor:
     return _scaled(*_of_channels(x, axes, eps), _along(weight, x), _along(bias, x))
 
 
@@ -156,7 +196,9 @@ def _by_statistics(
 ) -> Tensor:
     mean, var = _along(running_mean, x), _along(running_var, x)
     if mean is None or var is None:
-        raise errors.ArgumentError(f"{name}: without statistics of the input, running_mean and running_var are needed")
+        raise errors.ArgumentError(
+            f"{name}: without statistics of the input, running_mean and running_var are needed"
+        )
     return _scaled(x - mean, _root(var, eps), _along(weight, x), _along(bias, x))
 
 
@@ -174,7 +216,8 @@ def _track(
     running_var: Tensor | None,
     momentum: float | Tensor,
 ) -> None:
-    """Moves the running statistics towards those of x over these axes, and their mean over further ones."""
+    """Moves the running statistics towards those of x over these axes, and their mean over further
+    ones."""
     wide = x.float() if x.dtype.is_half else x
     if not isinstance(momentum, Tensor):
         momentum = as_double(name, "momentum", momentum)
@@ -190,7 +233,8 @@ def _track(
 def _moments(x: Tensor, axes: Axes, eps: float) -> tuple[Tensor, Tensor]:
     """x around its mean, and what brings that to a variance of 1.
 
-    Each element is read for itself alone, so that a norm of rows stays in the kernel of what computes them.
+    Each element is read for itself alone, so that a norm of rows stays in the kernel of what
+    computes them.
     """
     centred = x - x.mean(axis=axes, keepdims=True)
     return centred, _root(_squared(centred).mean(axis=axes, keepdims=True), eps)
@@ -211,7 +255,8 @@ def _root(var: Tensor, eps: float) -> Tensor:
 
 
 def _scaled(centred: Tensor, scale: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """centred * scale * weight + bias. Both factors are few: joined first, nothing but `centred` is kept for gradients."""
+    """centred * scale * weight + bias. Both factors are few: joined first, nothing but `centred` is
+    kept for gradients."""
     return _affine(centred * (scale if weight is None else scale * weight), None, bias)
 
 
@@ -225,10 +270,14 @@ def _along(t: Tensor | None, x: Tensor) -> Tensor | None:
     return None if t is None else t.reshape(-1, *[1] * (x.ndim - 2))
 
 
-def _trailing(name: str, x: Tensor, normalized_shape: int | Sequence[int], *tensors: Tensor | None) -> tuple[int, ...]:
+def _trailing(
+    name: str, x: Tensor, normalized_shape: int | Sequence[int], *tensors: Tensor | None
+) -> tuple[int, ...]:
     shape = as_ints(name, "normalized_shape", normalized_shape)
     if not shape or x.shape[-len(shape) :] != shape:
-        raise errors.ShapeError(f"{name}: the last axes of x must be normalized_shape={shape}, but x has shape {x.shape}")
+        raise errors.ShapeError(
+            f"{name}: the last axes of x must be normalized_shape={shape}, but x has shape {x.shape}"
+        )
     for what, t in zip(("weight", "bias"), tensors, strict=False):
         if t is not None and t.shape != shape:
             raise errors.ShapeError(f"{name}: {what} must have shape {shape}, not {t.shape}")
@@ -240,9 +289,13 @@ def _check_channels(name: str, x: Tensor, tensors: dict[str, Tensor | None]) -> 
         raise errors.ShapeError(f"{name}: expected x of shape (N, C, ...), got {x.shape}")
     for what, t in tensors.items():
         if t is not None and t.shape != x.shape[1:2]:
-            raise errors.ShapeError(f"{name}: {what} must have shape {x.shape[1:2]} for x of shape {x.shape}, not {t.shape}")
+            raise errors.ShapeError(
+                f"{name}: {what} must have shape {x.shape[1:2]} for x of shape {x.shape}, not {t.shape}"
+            )
 
 
 def _check_count(name: str, what: str, x: Tensor, axes: Axes) -> None:
     if prod(x.shape[a] for a in axes) < 2:
-        raise errors.ShapeError(f"{name}: more than one {what} is needed for its own statistics, but x has shape {x.shape}")
+        raise errors.ShapeError(
+            f"{name}: more than one {what} is needed for its own statistics, but x has shape {x.shape}"
+        )

@@ -1,6 +1,7 @@
 """Functions made of straight pieces, between layers. In: a Tensor. Out: one of the same shape.
 
-Where two pieces meet, the derivative is that of the lower one, except where the text says so. NaN passes.
+Where two pieces meet, the derivative is that of the lower one, except where the text says so. NaN
+passes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
 from .common import in_float32
 
-__all__ = ["hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "prelu", "relu", "relu6", "threshold"]
+__all__ = [
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "prelu",
+    "relu",
+    "relu6",
+    "threshold",
+]
 
 
 @of_tensors
@@ -37,7 +47,8 @@ def relu6(x: Tensor) -> Tensor:
 
 @of_tensors
 def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """x limited to [min_val, max_val], with derivative 0 at both bounds. Raises ArgumentError where they cross.
+    """x limited to [min_val, max_val], with derivative 0 at both bounds. Raises ArgumentError where
+    they cross.
 
     >>> F.hardtanh(wf.tensor([-2.0, 0.5, 2.0])).tolist()
     [-1.0, 0.5, 1.0]
@@ -80,14 +91,17 @@ def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 @in_float32
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
-    """x above 0, weight * x below: weight has one element, or one for each channel, along axis 1 of (N, C, ...).
+    """x above 0, weight * x below: weight has one element, or one for each channel, along axis 1 of
+    (N, C, ...).
 
     >>> F.prelu(wf.tensor([[-2.0, -2.0]]), wf.tensor([0.5, 0.25])).tolist()
     [[-1.0, -0.5]]
     """
     channels = x.shape[1] if x.ndim > 1 else 1
     if weight.ndim > 1 or weight.size not in (1, channels):
-        raise errors.ShapeError(f"prelu: weight has 1 element or {channels}, one for each channel, not shape {weight.shape}")
+        raise errors.ShapeError(
+            f"prelu: weight has 1 element or {channels}, one for each channel, not shape {weight.shape}"
+        )
     shape = (channels, *[1] * (x.ndim - 2)) if weight.size > 1 else ()
     return ops.where(x > 0.0, x, weight.reshape(shape) * x)
 
@@ -99,5 +113,8 @@ def threshold(x: Tensor, threshold: float, value: float) -> Tensor:
     >>> F.threshold(wf.tensor([0.5, 2.0]), 1.0, -7.0).tolist()
     [-7.0, 2.0]
     """
-    limit, below = as_double("threshold", "threshold", threshold), as_double("threshold", "value", value)
+    limit, below = (
+        as_double("threshold", "threshold", threshold),
+        as_double("threshold", "value", value),
+    )
     return ops.where(x <= limit, below, x)

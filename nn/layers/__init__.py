@@ -1,4 +1,5 @@
-"""The layers: a Module each, holding Parameters and calling nn/functional. Layouts and arguments are torch's."""
+"""The layers: a Module each, holding Parameters and calling nn/functional. Layouts and arguments
+are torch's."""
 
 from __future__ import annotations
 
@@ -19,5 +20,8 @@ from .resampling import *
 from .shape import *
 from .transformer import *
 
-# The names that the files list. A type checker finds them itself, and would take a computed __all__ for an empty one.
-globals()["__all__"] = [name for file in [*globals().values()] for name in getattr(file, "__all__", ())]
+# The names that the files list. A type checker finds them itself, and would take a computed __all__
+# for an empty one.
+globals()["__all__"] = [
+    name for file in [*globals().values()] for name in getattr(file, "__all__", ())
+]

@@ -6,8 +6,21 @@ from .. import functional as F
 from .stateless import Unary
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "SELU", "LogSigmoid", "LogSoftmax", "Mish", "SiLU", "Sigmoid",
-    "Softmax", "Softmin", "Softplus", "Softsign", "Tanh",
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmin",
+    "Softplus",
+    "Softsign",
+    "Tanh",
 ]
 
 
@@ -16,9 +29,17 @@ class GELU(Unary, function=F.gelu):
 
 
 class SiLU(Unary, function=F.silu): ...
+
+
 class Mish(Unary, function=F.mish): ...
+
+
 class Sigmoid(Unary, function=F.sigmoid): ...
+
+
 class LogSigmoid(Unary, function=F.logsigmoid): ...
+
+
 class Tanh(Unary, function=F.tanh): ...
 
 

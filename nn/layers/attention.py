@@ -1,4 +1,5 @@
-"""Attention of several heads. In: queries, keys and values. Out: mixtures of the values, and how they were mixed."""
+"""Attention of several heads. In: queries, keys and values. Out: mixtures of the values, and how
+they were mixed."""
 
 from __future__ import annotations
 
@@ -20,17 +21,21 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention of num_heads heads, each over embed_dim / num_heads features of projections (Vaswani et al. 2017).
+    """Attention of num_heads heads, each over embed_dim / num_heads features of projections
+    (Vaswani et al. 2017).
 
-    query (L, N, embed_dim), key (S, N, kdim) and value (S, N, vdim) give (output (L, N, embed_dim), weights (N, L, S)); with
-    batch_first the batch N is axis 0; without a batch there is no N. kdim and vdim are embed_dim unless given.
+    query (L, N, embed_dim), key (S, N, kdim) and value (S, N, vdim) give (output (L, N, embed_dim),
+    weights (N, L, S)); with batch_first the batch N is axis 0; without a batch there is no N. kdim
+    and vdim are embed_dim unless given.
 
-    key_padding_mask (N, S) and attn_mask (L, S), or (N * num_heads, L, S), are True where a key is left out, or floats
-    that are added to the scores: a bool mask of F.scaled_dot_product_attention is the other way round. is_causal leaves keys
-    0 .. i to query i, with or without attn_mask. A query without keys gives NaN.
+    key_padding_mask (N, S) and attn_mask (L, S), or (N * num_heads, L, S), are True where a key is
+    left out, or floats that are added to the scores: a bool mask of F.scaled_dot_product_attention
+    is the other way round. is_causal leaves keys 0 .. i to query i, with or without attn_mask. A
+    query without keys gives NaN.
 
-    need_weights=False returns None for the weights, which then are never stored; average_attn_weights=False gives those of
-    every head, (N, num_heads, L, S). Raises ShapeError, DTypeError, ArgumentError.
+    need_weights=False returns None for the weights, which then are never stored;
+    average_attn_weights=False gives those of every head, (N, num_heads, L, S). Raises ShapeError,
+    DTypeError, ArgumentError.
 
     >>> attention = nn.MultiheadAttention(8, num_heads=2, batch_first=True)
     >>> x = wf.randn(3, 5, 8)
@@ -52,20 +57,37 @@ class MultiheadAttention(Module):
         batch_first: bool = False,
     ) -> None:
         name = "MultiheadAttention"
-        if as_bool(name, "add_bias_kv", add_bias_kv) or as_bool(name, "add_zero_attn", add_zero_attn):
-            raise errors.ArgumentError(f"{name}: there is no add_bias_kv and no add_zero_attn: append to key and value yourself")
-        self.embed_dim, self.num_heads = as_count(name, "embed_dim", embed_dim), as_count(name, "num_heads", num_heads, 1)
+        if as_bool(name, "add_bias_kv", add_bias_kv) or as_bool(
+            name, "add_zero_attn", add_zero_attn
+        ):
+            raise errors.ArgumentError(
+                f"{name}: there is no add_bias_kv and no add_zero_attn: append to key and value yourself"
+            )
+        self.embed_dim, self.num_heads = (
+            as_count(name, "embed_dim", embed_dim),
+            as_count(name, "num_heads", num_heads, 1),
+        )
         self.kdim = self.embed_dim if kdim is None else as_count(name, "kdim", kdim)
         self.vdim = self.embed_dim if vdim is None else as_count(name, "vdim", vdim)
         if self.embed_dim % self.num_heads:
             raise errors.ArgumentError(f"{name}: {num_heads=} must divide {embed_dim=}")
-        self.dropout, self.batch_first = as_fraction(name, "dropout", dropout), as_bool(name, "batch_first", batch_first)
+        self.dropout, self.batch_first = (
+            as_fraction(name, "dropout", dropout),
+            as_bool(name, "batch_first", batch_first),
+        )
         inputs = (self.embed_dim, self.kdim, self.vdim)
         packed = set(inputs) == {self.embed_dim}
-        self.in_proj_weight = Parameter(init.xavier_uniform((3 * self.embed_dim, self.embed_dim))) if packed else None
-        apart = (None if packed else Parameter(init.xavier_uniform((self.embed_dim, features))) for features in inputs)
+        self.in_proj_weight = (
+            Parameter(init.xavier_uniform((3 * self.embed_dim, self.embed_dim))) if packed else None
+        )
+        apart = (
+            None if packed else Parameter(init.xavier_uniform((self.embed_dim, features)))
+            for features in inputs
+        )
         self.q_proj_weight, self.k_proj_weight, self.v_proj_weight = apart
-        self.in_proj_bias = Parameter(ops.zeros(3 * self.embed_dim)) if as_bool(name, "bias", bias) else None
+        self.in_proj_bias = (
+            Parameter(ops.zeros(3 * self.embed_dim)) if as_bool(name, "bias", bias) else None
+        )
         self.out_proj = Linear(self.embed_dim, self.embed_dim, bias)
         if self.out_proj.bias is not None:
             self.out_proj.bias = Parameter(ops.zeros(self.embed_dim))
@@ -83,13 +105,22 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         name = "MultiheadAttention"
-        wants_weights, is_causal = as_bool(name, "need_weights", need_weights), as_bool(name, "is_causal", is_causal)
+        wants_weights, is_causal = (
+            as_bool(name, "need_weights", need_weights),
+            as_bool(name, "is_causal", is_causal),
+        )
         is_averaged = as_bool(name, "average_attn_weights", average_attn_weights)
         self._check(query, key, value)
-        is_self, is_pair, batch = query is key, key is value, None if query.ndim == 2 else 0 if self.batch_first else 1
+        is_self, is_pair, batch = (
+            query is key,
+            key is value,
+            None if query.ndim == 2 else 0 if self.batch_first else 1,
+        )
         query, key, value = (_batch_first(x, batch) for x in (query, key, value))
         mask = self._mask(query, key, key_padding_mask, attn_mask)
-        inputs = [query] if is_self and is_pair else [query, key] if is_pair else [query, key, value]
+        inputs = (
+            [query] if is_self and is_pair else [query, key] if is_pair else [query, key, value]
+        )
         q, k, v = (self._heads(x) for x in self._projected(inputs))
         p = self.dropout if self.training else 0.0
         weights: Tensor | None = None
@@ -105,12 +136,16 @@ class MultiheadAttention(Module):
         return _batch_first(out, batch), weights
 
     def _projected(self, inputs: list[Tensor]) -> list[Tensor]:
-        """Queries, keys and values of so many different inputs; those of the last one in one product."""
+        """Queries, keys and values of so many different inputs; those of the last one in one
+        product."""
         width, packed, last = self.embed_dim, self.in_proj_weight, len(inputs) - 1
         if packed is None:
             apart = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
             biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.split(width)
-            return [F.linear(x, w, b) for x, w, b in zip((inputs + inputs[-1:] * 2)[:3], apart, biases, strict=True)]
+            return [
+                F.linear(x, w, b)
+                for x, w, b in zip((inputs + inputs[-1:] * 2)[:3], apart, biases, strict=True)
+            ]
         projections: list[Tensor] = []
         for i, x in enumerate(inputs):
             rows = slice(i * width, None if i == last else (i + 1) * width)
@@ -120,15 +155,23 @@ class MultiheadAttention(Module):
 
     def _heads(self, x: Tensor) -> Tensor:
         """(N, L, E) as (N, num_heads, L, E / num_heads)."""
-        return x.reshape(*x.shape[:2], self.num_heads, self.embed_dim // self.num_heads).permute(0, 2, 1, 3)
+        return x.reshape(*x.shape[:2], self.num_heads, self.embed_dim // self.num_heads).permute(
+            0, 2, 1, 3
+        )
 
-    def _mask(self, query: Tensor, key: Tensor, padding: Tensor | None, between: Tensor | None) -> Tensor | None:
+    def _mask(
+        self, query: Tensor, key: Tensor, padding: Tensor | None, between: Tensor | None
+    ) -> Tensor | None:
         """One mask of F.scaled_dot_product_attention from both, for (N, num_heads, L, S)."""
         batch, rows, columns, masks = query.shape[0], query.shape[1], key.shape[1], []
         if between is not None:
             shapes = [(rows, columns), (batch * self.num_heads, rows, columns)]
             _check_mask("attn_mask", between, shapes)
-            masks.append(between if between.ndim == 2 else between.reshape(batch, self.num_heads, rows, columns))
+            masks.append(
+                between
+                if between.ndim == 2
+                else between.reshape(batch, self.num_heads, rows, columns)
+            )
         if padding is not None:
             shapes = [(batch, columns), *([(columns,)] if batch == 1 else [])]
             _check_mask("key_padding_mask", padding, shapes)
@@ -137,13 +180,26 @@ class MultiheadAttention(Module):
             return None
         if all(m.dtype.kind == "b" for m in masks):
             return reduce(and_, (~m for m in masks))
-        return reduce(add, (ops.where(m, float("-inf"), 0.0) if m.dtype.kind == "b" else m for m in masks))
+        return reduce(
+            add, (ops.where(m, float("-inf"), 0.0) if m.dtype.kind == "b" else m for m in masks)
+        )
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        features = (query.shape[-1:], key.shape[-1:], value.shape[-1:]) == ((self.embed_dim,), (self.kdim,), (self.vdim,))
-        batches = {x.shape[0 if self.batch_first else 1] for x in (query, key, value) if x.ndim == 3}
+        features = (query.shape[-1:], key.shape[-1:], value.shape[-1:]) == (
+            (self.embed_dim,),
+            (self.kdim,),
+            (self.vdim,),
+        )
+        batches = {
+            x.shape[0 if self.batch_first else 1] for x in (query, key, value) if x.ndim == 3
+        }
         axes = {query.ndim, key.ndim, value.ndim}
-        if not features or axes not in ({2}, {3}) or len(batches) > 1 or key.shape[:-1] != value.shape[:-1]:
+        if (
+            not features
+            or axes not in ({2}, {3})
+            or len(batches) > 1
+            or key.shape[:-1] != value.shape[:-1]
+        ):
             order = "(N, L, E)" if self.batch_first else "(L, N, E)"
             expected = f"{order} or (L, E) with E = {self.embed_dim} for query, {self.kdim} for key, {self.vdim} for value"
             shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
@@ -154,11 +210,14 @@ class MultiheadAttention(Module):
 
 
 def _batch_first(x: Tensor, batch: int | None) -> Tensor:
-    """x with its batch, which is on axis 0 or 1 (None: there is none yet), on axis 0; of axis 1 its own inverse."""
+    """x with its batch, which is on axis 0 or 1 (None: there is none yet), on axis 0; of axis 1 its
+    own inverse."""
     return x.unsqueeze(0) if batch is None else x.transpose(0, 1) if batch == 1 else x
 
 
 def _check_mask(what: str, mask: Tensor, shapes: list[tuple[int, ...]]) -> None:
     check_mask("MultiheadAttention", what, mask)
     if mask.shape not in shapes:
-        raise errors.ShapeError(f"MultiheadAttention: {what} must have shape {' or '.join(map(str, shapes))}, not {mask.shape}")
+        raise errors.ShapeError(
+            f"MultiheadAttention: {what} must have shape {' or '.join(map(str, shapes))}, not {mask.shape}"
+        )

@@ -1,6 +1,8 @@
-"""Modules made of others. In: layers or Parameters, one by one or by name. Out: a Module that is a sequence or a dict of them.
+"""Modules made of others. In: layers or Parameters, one by one or by name. Out: a Module that is a
+sequence or a dict of them.
 
-Members are attributes of the container, so a list's are named 0, 1, 2 .. and stand in its state as "0.weight" and so on.
+Members are attributes of the container, so a list's are named 0, 1, 2 .. and stand in its state as
+"0.weight" and so on.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class _Container(Module):
     def _member(self, name: str, value: Any) -> Any:
         if not isinstance(value, self.kind):
             advice = ": give them one by one, *layers" if isinstance(value, list | tuple) else ""
-            raise errors.DTypeError(f"{type(self).__name__}: layer {name} must be a Module, not {type(value).__name__}{advice}")
+            raise errors.DTypeError(
+                f"{type(self).__name__}: layer {name} must be a Module, not {type(value).__name__}{advice}"
+            )
         return value
 
     def __len__(self) -> int:
@@ -76,7 +80,10 @@ class _Sequence(_Container):
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Adds members at the end, all or none."""
-        parts = [self._member(str(i), value) for i, value in enumerate(as_sequence(type(self).__name__, "what is added", values))]
+        parts = [
+            self._member(str(i), value)
+            for i, value in enumerate(as_sequence(type(self).__name__, "what is added", values))
+        ]
         for value in parts:
             self.append(value)
         return self
@@ -84,7 +91,9 @@ class _Sequence(_Container):
     def insert(self, index: int, value: Any) -> Self:
         """Adds a member before that of the index, as a list does."""
         name, members = self._next_name(), [*self._members().items()]
-        members.insert(as_int(type(self).__name__, "an index", index), (name, self._member(name, value)))
+        members.insert(
+            as_int(type(self).__name__, "an index", index), (name, self._member(name, value))
+        )
         self._hold(members)
         return self
 
@@ -101,12 +110,16 @@ class _Sequence(_Container):
         names = [*self._members()]
         place = as_int(type(self).__name__, "an index", index)
         if not -len(names) <= place < len(names):
-            raise errors.IndexError(f"{type(self).__name__}: index {place} is out of range for {len(names)} members")
+            raise errors.IndexError(
+                f"{type(self).__name__}: index {place} is out of range for {len(names)} members"
+            )
         return names[place]
 
     def _next_name(self) -> str:
         members = self._members()
-        return next(str(i) for i in range(len(members), 2 * len(members) + 1) if str(i) not in members)
+        return next(
+            str(i) for i in range(len(members), 2 * len(members) + 1) if str(i) not in members
+        )
 
     def _hold(self, members: Iterable[tuple[str, Any]]) -> None:
         """Holds these instead, numbered anew unless one has a name."""
@@ -132,7 +145,11 @@ class Sequential(_Sequence):
 
     def __init__(self, *layers: Module | Mapping[str, Module]) -> None:
         single = layers[0] if len(layers) == 1 else None
-        named = single if isinstance(single, Mapping) else {str(i): layer for i, layer in enumerate(layers)}
+        named = (
+            single
+            if isinstance(single, Mapping)
+            else {str(i): layer for i, layer in enumerate(layers)}
+        )
         for name, layer in named.items():
             self._add(name, layer)
 
@@ -150,7 +167,8 @@ class Sequential(_Sequence):
 
 
 class ModuleList(_Sequence):
-    """A list of layers, which forward() of another Module calls as it likes. A plain list as an attribute counts, too.
+    """A list of layers, which forward() of another Module calls as it likes. A plain list as an
+    attribute counts, too.
 
     >>> layers = nn.ModuleList(nn.Linear(n, n) for n in (1, 2))
     >>> layers.append(nn.ReLU())
@@ -172,7 +190,11 @@ class ModuleList(_Sequence):
         for text, group in groupby(super()._rows(), key=lambda row: row[1]):
             names = [name for name, _ in group]
             each = " each" if "  # " in text.rpartition("\n")[2] else ""
-            yield (names[0], text) if len(names) == 1 else (f"{names[0]}-{names[-1]}", f"{len(names)} x {text}{each}")
+            yield (
+                (names[0], text)
+                if len(names) == 1
+                else (f"{names[0]}-{names[-1]}", f"{len(names)} x {text}{each}")
+            )
 
 
 class ParameterList(_Sequence):
@@ -240,7 +262,9 @@ class _Mapping(_Container):
             pairs = dict(members.items() if isinstance(members, _Mapping) else members)
         except (TypeError, ValueError):
             kinds = f"the {self.what}s must be a dict or pairs (name, {self.kind.__name__})"
-            raise errors.DTypeError(f"{type(self).__name__}: {kinds}, not {brief(members)}") from None
+            raise errors.DTypeError(
+                f"{type(self).__name__}: {kinds}, not {brief(members)}"
+            ) from None
         parts = {name: self._member(name, value) for name, value in pairs.items()}
         for name, value in parts.items():
             self._add(name, value)
@@ -259,11 +283,14 @@ class _Mapping(_Container):
     def _require(self, key: str) -> None:
         if not isinstance(key, str) or key not in self:
             there = ", ".join(self) or "none"
-            raise errors.StateError(f"{type(self).__name__}: there is no {self.what} {brief(key)}; there are {there}")
+            raise errors.StateError(
+                f"{type(self).__name__}: there is no {self.what} {brief(key)}; there are {there}"
+            )
 
 
 class ModuleDict(_Mapping):
-    """Layers by name, in the order in which they were added. A plain dict as an attribute counts, too.
+    """Layers by name, in the order in which they were added. A plain dict as an attribute counts,
+    too.
 
     >>> heads = nn.ModuleDict({"mean": nn.Linear(3, 1), "spread": nn.Linear(3, 1)})
     >>> heads["mean"](wf.ones(5, 3)).shape, "spread" in heads, [name for name, p in heads.named_parameters()][:2]
@@ -275,7 +302,8 @@ class ModuleDict(_Mapping):
 
 
 class ParameterDict(_Mapping):
-    """Parameters by name, in the order in which they were added; Tensors and arrays of floats become such.
+    """Parameters by name, in the order in which they were added; Tensors and arrays of floats
+    become such.
 
     >>> scales = nn.ParameterDict({"left": wf.ones(2), "right": [0.5]})
     >>> scales["right"].tolist(), [*scales], scales.get("middle")

@@ -1,4 +1,5 @@
-"""Layers that zero elements or channels while training, and do nothing after eval(). In: a Tensor. Out: one of its shape."""
+"""Layers that zero elements or channels while training, and do nothing after eval(). In: a Tensor.
+Out: one of its shape."""
 
 from __future__ import annotations
 
@@ -19,7 +20,15 @@ class _Dropout(Stateless):
 
 
 class Dropout(_Dropout, function=F.dropout): ...
+
+
 class Dropout1d(_Dropout, function=F.dropout1d): ...
+
+
 class Dropout2d(_Dropout, function=F.dropout2d): ...
+
+
 class Dropout3d(_Dropout, function=F.dropout3d): ...
+
+
 class AlphaDropout(_Dropout, function=F.alpha_dropout): ...

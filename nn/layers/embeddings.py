@@ -18,9 +18,17 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """What both have: weight (num_embeddings, embedding_dim), normal, and zeros in row padding_idx."""
+    """What both have: weight (num_embeddings, embedding_dim), normal, and zeros in row
+    padding_idx."""
 
-    def _start(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, max_norm: Any, rows: Any) -> None:
+    def _start(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None,
+        max_norm: Any,
+        rows: Any,
+    ) -> None:
         name = type(self).__name__
         refuse_max_norm(name, max_norm)
         shape = as_extents(name, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
@@ -33,7 +41,8 @@ class _Table(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, **settings: Any) -> Self:
-        """A table of these vectors, (num_embeddings, embedding_dim); not learned if freeze. Raises ShapeError.
+        """A table of these vectors, (num_embeddings, embedding_dim); not learned if freeze. Raises
+        ShapeError.
 
         >>> nn.Embedding.from_pretrained([[1.0, 2.0], [3.0, 4.0]])(wf.tensor(1)).tolist()
         [3.0, 4.0]
@@ -55,7 +64,8 @@ class _Table(Module):
 class Embedding(_Table):
     """Integer indices of any shape -> that shape + (embedding_dim,).
 
-    The weight (num_embeddings, embedding_dim) starts normal; row padding_idx starts as zeros and gets no gradient.
+    The weight (num_embeddings, embedding_dim) starts normal; row padding_idx starts as zeros and
+    gets no gradient.
 
     >>> nn.Embedding(10, 3, padding_idx=0)(wf.tensor([[0, 0]])).tolist()
     [[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]
@@ -77,9 +87,11 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The "sum", "mean" or "max" of each bag of rows: (B, L), or (n,) and offsets (B,), -> (B, embedding_dim).
+    """The "sum", "mean" or "max" of each bag of rows: (B, L), or (n,) and offsets (B,), -> (B,
+    embedding_dim).
 
-    See F.embedding_bag. The weight (num_embeddings, embedding_dim) starts normal, row padding_idx as zeros.
+    See F.embedding_bag. The weight (num_embeddings, embedding_dim) starts normal, row padding_idx
+    as zeros.
 
     >>> nn.EmbeddingBag(10, 3, mode="sum")(wf.tensor([[0, 1], [2, 3]])).shape
     (2, 3)
@@ -99,7 +111,9 @@ class EmbeddingBag(_Table):
         self._start(num_embeddings, embedding_dim, padding_idx, max_norm, _weight)
         self.mode, self.include_last_offset = mode, include_last_offset
 
-    def forward(self, x: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
         return F.embedding_bag(
             x,
             self.weight,

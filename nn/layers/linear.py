@@ -14,7 +14,8 @@ __all__ = ["Bilinear", "Linear"]
 
 
 class Linear(Module):
-    """(..., in_features) -> (..., out_features): x @ weight.T + bias; weight (out_features, in_features), bias (out_features,).
+    """(..., in_features) -> (..., out_features): x @ weight.T + bias; weight (out_features,
+    in_features), bias (out_features,).
 
     Both begin uniform within 1 / sqrt(in_features).
 
@@ -36,21 +37,33 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """(..., in1_features) and (..., in2_features) -> (..., out_features): x1 @ weight[o] @ x2 + bias[o] for each output o.
+    """(..., in1_features) and (..., in2_features) -> (..., out_features): x1 @ weight[o] @ x2 +
+    bias[o] for each output o.
 
-    weight (out_features, in1_features, in2_features), bias (out_features,). Both begin uniform within 1 / sqrt(in1_features).
+    weight (out_features, in1_features, in2_features), bias (out_features,). Both begin uniform
+    within 1 / sqrt(in1_features).
 
     >>> nn.Bilinear(20, 30, 40)(wf.rand(128, 20), wf.rand(128, 30)).shape
     (128, 40)
     """
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True) -> None:
-        extents = {"out_features": out_features, "in1_features": in1_features, "in2_features": in2_features}
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True
+    ) -> None:
+        extents = {
+            "out_features": out_features,
+            "in1_features": in1_features,
+            "in2_features": in2_features,
+        }
         shape = as_extents("Bilinear", **extents)
         self.out_features, self.in1_features, self.in2_features = shape
         bound = 1.0 / sqrt(max(1, self.in1_features))
         self.weight = Parameter(init.uniform(shape, -bound, bound))
-        self.bias = Parameter(init.uniform(shape[:1], -bound, bound)) if as_bool("Bilinear", "bias", bias) else None
+        self.bias = (
+            Parameter(init.uniform(shape[:1], -bound, bound))
+            if as_bool("Bilinear", "bias", bias)
+            else None
+        )
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.bilinear(x1, x2, self.weight, self.bias)

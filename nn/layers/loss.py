@@ -1,4 +1,5 @@
-"""Losses as layers. In: predictions and targets. Out: a scalar, or one number per element with reduction="none"."""
+"""Losses as layers. In: predictions and targets. Out: a scalar, or one number per element with
+reduction="none"."""
 
 from __future__ import annotations
 
@@ -12,9 +13,22 @@ from ..module import Buffer
 from .stateless import Stateless, called
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CosineSimilarity",
-    "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "MSELoss", "NLLLoss", "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CTCLoss",
+    "CosineEmbeddingLoss",
+    "CosineSimilarity",
+    "CrossEntropyLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "NLLLoss",
+    "PairwiseDistance",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
 ]
 
 
@@ -26,12 +40,17 @@ class Loss(Stateless):
 
 
 class WeightedLoss(Loss):
-    """A loss with weights, from Tensors or any arrays. They are part of the state, and no optimiser changes them."""
+    """A loss with weights, from Tensors or any arrays. They are part of the state, and no optimiser
+    changes them."""
 
     def __post_init__(self) -> None:
         for name in {"weight", "pos_weight"}.intersection(self._settings):
             weights = getattr(self, name)
-            setattr(self, name, None if weights is None else Buffer(as_tensor(type(self).__name__, name, weights)))
+            setattr(
+                self,
+                name,
+                None if weights is None else Buffer(as_tensor(type(self).__name__, name, weights)),
+            )
 
 
 # ---------------------------------------------------------------- classes
@@ -157,5 +176,7 @@ class CTCLoss(Stateless, function=F.ctc_loss):
     reduction: str = "mean"
     zero_infinity: bool = False
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
         return called(self, log_probs, targets, input_lengths, target_lengths)  # type: ignore[no-any-return]

@@ -1,4 +1,5 @@
-"""Losses that ask for a margin, as layers. In: scores or vectors, and targets. Out: a scalar, or one number per row."""
+"""Losses that ask for a margin, as layers. In: scores or vectors, and targets. Out: a scalar, or
+one number per row."""
 
 from __future__ import annotations
 
@@ -12,8 +13,13 @@ from .loss import Loss, PairLoss, WeightedLoss
 from .stateless import Stateless, called
 
 __all__ = [
-    "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
-    "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]
 
 
@@ -37,7 +43,9 @@ class TripletMarginLoss(_OfTriplets, function=F.triplet_margin_loss):
     reduction: str = "mean"
 
 
-class TripletMarginWithDistanceLoss(_OfTriplets, function=F.triplet_margin_with_distance_loss, kw_only=True):
+class TripletMarginWithDistanceLoss(
+    _OfTriplets, function=F.triplet_margin_with_distance_loss, kw_only=True
+):
     distance_function: Distance | None = None
     margin: float = 1.0
     swap: bool = False

@@ -15,13 +15,21 @@ from .. import functional as F
 from ..module import Buffer, Module, Parameter
 
 __all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
-    "InstanceNorm3d", "LayerNorm", "RMSNorm",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "RMSNorm",
 ]
 
 
 class LayerNorm(Module):
-    """Normalises the trailing axes `normalized_shape` to mean 0 and variance 1, then scales and shifts.
+    """Normalises the trailing axes `normalized_shape` to mean 0 and variance 1, then scales and
+    shifts.
 
     weight and bias, of normalized_shape, begin as 1 and 0.
 
@@ -29,21 +37,34 @@ class LayerNorm(Module):
     (2, 5, 16)
     """
 
-    def __init__(self, normalized_shape: Pair, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True) -> None:
+    def __init__(
+        self,
+        normalized_shape: Pair,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+    ) -> None:
         self.normalized_shape, self.eps = _shape("LayerNorm", normalized_shape), eps
         is_affine = as_bool("LayerNorm", "elementwise_affine", elementwise_affine)
         self.weight = Parameter(ops.ones(self.normalized_shape)) if is_affine else None
-        self.bias = Parameter(ops.zeros(self.normalized_shape)) if is_affine and as_bool("LayerNorm", "bias", bias) else None
+        self.bias = (
+            Parameter(ops.zeros(self.normalized_shape))
+            if is_affine and as_bool("LayerNorm", "bias", bias)
+            else None
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+        )
 
 
 class RMSNorm(Module):
-    """Divides by the root of the mean square over the trailing axes `normalized_shape`, then scales; nothing is centred.
+    """Divides by the root of the mean square over the trailing axes `normalized_shape`, then
+    scales; nothing is centred.
 
     weight, of normalized_shape, begins as 1. eps: that of the dtype unless given.
 
@@ -51,7 +72,9 @@ class RMSNorm(Module):
     [[1.0, -1.0, 1.0, 1.0]]
     """
 
-    def __init__(self, normalized_shape: Pair, eps: float | None = None, elementwise_affine: bool = True) -> None:
+    def __init__(
+        self, normalized_shape: Pair, eps: float | None = None, elementwise_affine: bool = True
+    ) -> None:
         self.normalized_shape, self.eps = _shape("RMSNorm", normalized_shape), eps
         is_affine = as_bool("RMSNorm", "elementwise_affine", elementwise_affine)
         self.weight = Parameter(ops.ones(self.normalized_shape)) if is_affine else None
@@ -60,11 +83,14 @@ class RMSNorm(Module):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
+        )
 
 
 class GroupNorm(Module):
-    """(N, num_channels, ...): each of num_groups groups of channels of each sample to mean 0 and variance 1.
+    """(N, num_channels, ...): each of num_groups groups of channels of each sample to mean 0 and
+    variance 1.
 
     Then channels are scaled and shifted: weight and bias (num_channels,) begin as 1 and 0.
 
@@ -72,7 +98,9 @@ class GroupNorm(Module):
     (2, 6, 4, 4)
     """
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True
+    ) -> None:
         self.num_groups = as_count("GroupNorm", "num_groups", num_groups, 1)
         self.num_channels = as_count("GroupNorm", "num_channels", num_channels)
         self.eps, self.affine = eps, as_bool("GroupNorm", "affine", affine)
@@ -101,7 +129,14 @@ class _Norm(Module):
 
     ranks: ClassVar[dict[int, str]]  # what x may be, by its number of axes
 
-    def _build(self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool) -> None:
+    def _build(
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+    ) -> None:
         name = type(self).__name__
         (self.num_features,) = shape = as_extents(name, num_features=num_features)
         self.eps = as_double(name, "eps", eps)
@@ -141,24 +176,44 @@ class _BatchNorm(_Norm):
         self._check(x)
         if not self.training:
             uses_batch = self.running_mean is None
-            return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, uses_batch, eps=self.eps)
-        out = F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, True, self._share(), self.eps)
+            return F.batch_norm(
+                x,
+                self.running_mean,
+                self.running_var,
+                self.weight,
+                self.bias,
+                uses_batch,
+                eps=self.eps,
+            )
+        out = F.batch_norm(
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            True,
+            self._share(),
+            self.eps,
+        )
         if self.num_batches_tracked is not None:
             self.num_batches_tracked.assign(self.num_batches_tracked + 1)
         return out
 
     def _share(self) -> float | Tensor:
-        """Of this batch in the running statistics: all batches count alike where momentum is None."""
+        """Of this batch in the running statistics: all batches count alike where momentum is
+        None."""
         if self.momentum is not None or self.num_batches_tracked is None:
             return self.momentum or 0.0
         return 1.0 / (self.num_batches_tracked + 1).float()
 
 
 class BatchNorm1d(_BatchNorm):
-    """(N, num_features) or (N, num_features, L): each feature to mean 0 and variance 1 over the others, then scaled and shifted.
+    """(N, num_features) or (N, num_features, L): each feature to mean 0 and variance 1 over the
+    others, then scaled and shifted.
 
-    In training by the batch, and running_mean and running_var follow by `momentum` (None: the mean of all batches); in eval mode
-    by these, unless track_running_stats=False. weight and bias begin as 1 and 0. Raises ShapeError in training for one value.
+    In training by the batch, and running_mean and running_var follow by `momentum` (None: the mean
+    of all batches); in eval mode by these, unless track_running_stats=False. weight and bias begin
+    as 1 and 0. Raises ShapeError in training for one value.
 
     >>> m = nn.BatchNorm1d(3, momentum=0.5)
     >>> m(wf.ones(4, 3)).tolist()[0], m.running_mean.tolist(), m.num_batches_tracked.item()
@@ -169,10 +224,12 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """(N, num_features, H, W): each channel to mean 0 and variance 1 over all others, then scaled and shifted.
+    """(N, num_features, H, W): each channel to mean 0 and variance 1 over all others, then scaled
+    and shifted.
 
-    In training by the batch, and running_mean and running_var follow by `momentum` (None: the mean of all batches); in eval mode
-    by these, unless track_running_stats=False. weight and bias begin as 1 and 0. Raises ShapeError in training for one value.
+    In training by the batch, and running_mean and running_var follow by `momentum` (None: the mean
+    of all batches); in eval mode by these, unless track_running_stats=False. weight and bias begin
+    as 1 and 0. Raises ShapeError in training for one value.
 
     >>> nn.BatchNorm2d(3)(wf.rand(4, 3, 5, 5)).shape
     (4, 3, 5, 5)
@@ -182,7 +239,8 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """(N, num_features, D, H, W): each channel to mean 0 and variance 1 over all others, then scaled and shifted.
+    """(N, num_features, D, H, W): each channel to mean 0 and variance 1 over all others, then
+    scaled and shifted.
 
     Statistics, modes and errors are those of BatchNorm2d.
 
@@ -210,13 +268,17 @@ class _InstanceNorm(_Norm):
         batch = x if x.ndim == max(self.ranks) else x.reshape(1, *x.shape)
         uses_input = self.training or self.running_mean is None
         learned = self.running_mean, self.running_var, self.weight, self.bias
-        return F.instance_norm(batch, *learned, uses_input, self.momentum or 0.0, self.eps).reshape(*x.shape)
+        return F.instance_norm(batch, *learned, uses_input, self.momentum or 0.0, self.eps).reshape(
+            *x.shape
+        )
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """(N, num_features, L) or (num_features, L): each line to mean 0 and variance 1, if affine then scaled and shifted.
+    """(N, num_features, L) or (num_features, L): each line to mean 0 and variance 1, if affine then
+    scaled and shifted.
 
-    With track_running_stats=True statistics follow and are used as in BatchNorm1d. Raises ShapeError for lines of one element.
+    With track_running_stats=True statistics follow and are used as in BatchNorm1d. Raises
+    ShapeError for lines of one element.
 
     >>> nn.InstanceNorm1d(2)(wf.rand(4, 2, 10)).shape
     (4, 2, 10)
@@ -226,9 +288,11 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """(N, num_features, H, W) or (num_features, H, W): each image to mean 0 and variance 1, if affine then scaled and shifted.
+    """(N, num_features, H, W) or (num_features, H, W): each image to mean 0 and variance 1, if
+    affine then scaled and shifted.
 
-    With track_running_stats=True statistics follow and are used as in BatchNorm2d. Raises ShapeError for images of one element.
+    With track_running_stats=True statistics follow and are used as in BatchNorm2d. Raises
+    ShapeError for images of one element.
 
     >>> nn.InstanceNorm2d(2, affine=True)(wf.rand(4, 2, 5, 5)).shape
     (4, 2, 5, 5)
@@ -238,9 +302,11 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """(N, num_features, D, H, W) or (num_features, D, H, W): each volume to mean 0 and variance 1, if affine scaled and shifted.
+    """(N, num_features, D, H, W) or (num_features, D, H, W): each volume to mean 0 and variance 1,
+    if affine scaled and shifted.
 
-    With track_running_stats=True statistics follow and are used as in BatchNorm3d. Raises ShapeError for volumes of one element.
+    With track_running_stats=True statistics follow and are used as in BatchNorm3d. Raises
+    ShapeError for volumes of one element.
 
     >>> nn.InstanceNorm3d(2)(wf.rand(4, 2, 3, 5, 5)).shape
     (4, 2, 3, 5, 5)

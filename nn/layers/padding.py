@@ -1,4 +1,5 @@
-"""Padding as layers. In: (N, C, *spatial) or (C, *spatial). Out: the same with elements around the spatial axes."""
+"""Padding as layers. In: (N, C, *spatial) or (C, *spatial). Out: the same with elements around the
+spatial axes."""
 
 from __future__ import annotations
 
@@ -11,9 +12,21 @@ from .. import functional as F
 from ..module import Module
 
 __all__ = [
-    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
-    "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d",
-    "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
 ]
 
 EXAMPLES = {
@@ -24,7 +37,8 @@ EXAMPLES = {
 
 
 class _Pad(Module):
-    """padding: an int for all sides, or (before, after) of the last axis, then of the last but one, and so on, as for F.pad."""
+    """padding: an int for all sides, or (before, after) of the last axis, then of the last but one,
+    and so on, as for F.pad."""
 
     spatial = 0
     mode = ""
@@ -37,7 +51,10 @@ class _Pad(Module):
         super().__init_subclass__()
         if not spatial:
             return
-        axes, value = Rank(cls.__name__, spatial).axes, ", 7.0" if issubclass(cls, _ConstantPad) else ""
+        axes, value = (
+            Rank(cls.__name__, spatial).axes,
+            ", 7.0" if issubclass(cls, _ConstantPad) else "",
+        )
         cls.spatial = spatial
         cls.__doc__ = f"""(N, C, {axes}) or (C, {axes}) with {cls.around} around it.
 
@@ -53,7 +70,9 @@ padding: an int for all sides, or {2 * spatial} of them as for F.pad.
     def forward(self, x: Tensor) -> Tensor:
         rank = Rank(type(self).__name__, self.spatial)
         if x.ndim not in (1 + self.spatial, 2 + self.spatial):
-            raise errors.ShapeError(f"{rank.name}: expected x of shape (N, C, {rank.axes}) or (C, {rank.axes}), got {x.shape}")
+            raise errors.ShapeError(
+                f"{rank.name}: expected x of shape (N, C, {rank.axes}) or (C, {rank.axes}), got {x.shape}"
+            )
         return F.pad(x, self.padding, self.mode, self.value)
 
     def extra_repr(self) -> str:
@@ -95,17 +114,45 @@ class _CircularPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad, spatial=1): ...
+
+
 class ConstantPad2d(_ConstantPad, spatial=2): ...
+
+
 class ConstantPad3d(_ConstantPad, spatial=3): ...
+
+
 class ZeroPad1d(_ZeroPad, spatial=1): ...
+
+
 class ZeroPad2d(_ZeroPad, spatial=2): ...
+
+
 class ZeroPad3d(_ZeroPad, spatial=3): ...
+
+
 class ReflectionPad1d(_ReflectionPad, spatial=1): ...
+
+
 class ReflectionPad2d(_ReflectionPad, spatial=2): ...
+
+
 class ReflectionPad3d(_ReflectionPad, spatial=3): ...
+
+
 class ReplicationPad1d(_ReplicationPad, spatial=1): ...
+
+
 class ReplicationPad2d(_ReplicationPad, spatial=2): ...
+
+
 class ReplicationPad3d(_ReplicationPad, spatial=3): ...
+
+
 class CircularPad1d(_CircularPad, spatial=1): ...
+
+
 class CircularPad2d(_CircularPad, spatial=2): ...
+
+
 class CircularPad3d(_CircularPad, spatial=3): ...

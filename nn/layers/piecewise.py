@@ -9,10 +9,21 @@ from .. import functional as F
 from ..module import Module, Parameter
 from .stateless import Unary
 
-__all__ = ["Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "PReLU", "ReLU", "ReLU6", "Threshold"]
+__all__ = [
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "Threshold",
+]
 
 
 class ReLU(Unary, function=F.relu): ...
+
+
 class ReLU6(Unary, function=F.relu6): ...
 
 
@@ -22,6 +33,8 @@ class Hardtanh(Unary, function=F.hardtanh):
 
 
 class Hardsigmoid(Unary, function=F.hardsigmoid): ...
+
+
 class Hardswish(Unary, function=F.hardswish): ...
 
 
@@ -35,7 +48,8 @@ class Threshold(Unary, function=F.threshold):
 
 
 class PReLU(Module):
-    """F.prelu: x above 0, weight * x below, with a learned weight for all channels or for each (He et al. 2015).
+    """F.prelu: x above 0, weight * x below, with a learned weight for all channels or for each (He
+    et al. 2015).
 
     >>> nn.PReLU()(wf.tensor([-2.0, 2.0])).tolist()
     [-0.5, 2.0]

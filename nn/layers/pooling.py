@@ -10,9 +10,18 @@ from .. import functional as F
 from .stateless import Stateless, Unary, called
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d",
-    "MaxPool2d", "MaxPool3d",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
 ]
 Size = int | None | Sequence[int | None]
 
@@ -59,14 +68,36 @@ class _AdaptivePool(Unary, kw_only=False):
 
 
 class MaxPool1d(_MaxPool, function=F.max_pool1d): ...
+
+
 class MaxPool2d(_MaxPool, function=F.max_pool2d): ...
+
+
 class MaxPool3d(_MaxPool, function=F.max_pool3d): ...
+
+
 class AvgPool1d(_AvgPool, function=F.avg_pool1d): ...
+
+
 class AvgPool2d(_AvgPoolOfImages, function=F.avg_pool2d): ...
+
+
 class AvgPool3d(_AvgPoolOfImages, function=F.avg_pool3d): ...
+
+
 class AdaptiveAvgPool1d(_AdaptivePool, function=F.adaptive_avg_pool1d): ...
+
+
 class AdaptiveAvgPool2d(_AdaptivePool, function=F.adaptive_avg_pool2d): ...
+
+
 class AdaptiveAvgPool3d(_AdaptivePool, function=F.adaptive_avg_pool3d): ...
+
+
 class AdaptiveMaxPool1d(_AdaptivePool, function=F.adaptive_max_pool1d): ...
+
+
 class AdaptiveMaxPool2d(_AdaptivePool, function=F.adaptive_max_pool2d): ...
+
+
 class AdaptiveMaxPool3d(_AdaptivePool, function=F.adaptive_max_pool3d): ...

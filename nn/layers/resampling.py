@@ -1,4 +1,5 @@
-"""Images of other sizes, and windows as columns, as layers. In: Tensors (N, C, *spatial). Out: Tensors."""
+"""Images of other sizes, and windows as columns, as layers. In: Tensors (N, C, *spatial). Out:
+Tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ class Upsample(Unary, function=F.interpolate):
     align_corners: bool | None = None
 
     def extra_repr(self) -> str:
-        size = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        size = (
+            f"size={self.size}"
+            if self.scale_factor is None
+            else f"scale_factor={self.scale_factor}"
+        )
         return f"{size}, mode={self.mode!r}"
 
 

@@ -48,9 +48,17 @@ class Unflatten(Module):
     def forward(self, x: Tensor) -> Tensor:
         axis = normalise_axis("Unflatten", self.axis, x.ndim)
         known = prod(n for n in self.unflattened_size if n != -1)
-        inner = tuple(x.shape[axis] // max(1, known) if n == -1 else n for n in self.unflattened_size)
-        if self.unflattened_size.count(-1) > 1 or min(inner, default=0) < 0 or prod(inner) != x.shape[axis]:
-            raise errors.ShapeError(f"Unflatten: axis {axis} of shape {x.shape} does not become {self.unflattened_size}")
+        inner = tuple(
+            x.shape[axis] // max(1, known) if n == -1 else n for n in self.unflattened_size
+        )
+        if (
+            self.unflattened_size.count(-1) > 1
+            or min(inner, default=0) < 0
+            or prod(inner) != x.shape[axis]
+        ):
+            raise errors.ShapeError(
+                f"Unflatten: axis {axis} of shape {x.shape} does not become {self.unflattened_size}"
+            )
         return x.reshape(*x.shape[:axis], *inner, *x.shape[axis + 1 :])
 
     def extra_repr(self) -> str:

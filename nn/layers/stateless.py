@@ -1,4 +1,5 @@
-"""Layers without parameters. In: a function and its settings. Out: a Module that holds the settings."""
+"""Layers without parameters. In: a function and its settings. Out: a Module that holds the
+settings."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ class Stateless(Module):
     _function: ClassVar[Callable[..., Any]]
     _settings: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, function: Callable[..., Any] | None = None, kw_only: bool | None = None) -> None:
+    def __init_subclass__(
+        cls, function: Callable[..., Any] | None = None, kw_only: bool | None = None
+    ) -> None:
         super().__init_subclass__()
         if get_annotations(cls) and (function is not None or kw_only is not None):
             dataclass(eq=False, repr=False, match_args=False, kw_only=bool(kw_only))(cls)

@@ -21,7 +21,13 @@ from .dropouts import Dropout
 from .linear import Linear
 from .normalization import LayerNorm
 
-__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
 
 Activation = Callable[[Tensor], Tensor]
 ACTIVATIONS: dict[str, Activation] = {"relu": F.relu, "gelu": F.gelu}
@@ -45,15 +51,24 @@ class _Layer(Module):
         bias: bool = True,
     ) -> None:
         for attention in self.attentions:
-            setattr(self, attention, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first))
-        self.linear1, self.linear2 = Linear(d_model, dim_feedforward, bias), Linear(dim_feedforward, d_model, bias)
+            setattr(
+                self,
+                attention,
+                MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first),
+            )
+        self.linear1, self.linear2 = (
+            Linear(d_model, dim_feedforward, bias),
+            Linear(dim_feedforward, d_model, bias),
+        )
         self.dropout = Dropout(dropout)
         for i in range(1, len(self.attentions) + 2):
             setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps, bias=bias))
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.norm_first = as_bool(type(self).__name__, "norm_first", norm_first)
         if not callable(activation):
-            activation = ACTIVATIONS[as_choice(type(self).__name__, "activation", activation, list(ACTIVATIONS))]
+            activation = ACTIVATIONS[
+                as_choice(type(self).__name__, "activation", activation, list(ACTIVATIONS))
+            ]
         self.activation = activation
 
     def _added(self, x: Tensor, i: int, part: Callable[[Tensor], Tensor]) -> Tensor:
@@ -68,11 +83,13 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each with dropout, a residual and a layer norm (Vaswani et al. 2017).
+    """Self-attention and a network of two layers, each with dropout, a residual and a layer norm
+    (Vaswani et al. 2017).
 
-    src (L, N, d_model), (N, L, d_model) with batch_first, or (L, d_model); src_mask, src_key_padding_mask and is_causal as
-    attn_mask, key_padding_mask and is_causal of MultiheadAttention. norm_first normalises what goes in instead of the sum.
-    activation: "relu", "gelu" or a function of a Tensor. Raises ShapeError, DTypeError, ArgumentError.
+    src (L, N, d_model), (N, L, d_model) with batch_first, or (L, d_model); src_mask,
+    src_key_padding_mask and is_causal as attn_mask, key_padding_mask and is_causal of
+    MultiheadAttention. norm_first normalises what goes in instead of the sum. activation: "relu",
+    "gelu" or a function of a Tensor. Raises ShapeError, DTypeError, ArgumentError.
 
     >>> layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
     >>> layer(wf.randn(3, 5, 8), is_causal=True).shape
@@ -91,18 +108,22 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         def attended(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal)[0]  # type: ignore[no-any-return]
+            return self.self_attn(
+                x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal
+            )[0]  # type: ignore[no-any-return]
 
         return self._added(self._added(src, 1, attended), 2, self._fed_forward)
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to what an encoder made, and a network of two layers (Vaswani et al. 2017).
+    """Self-attention, attention to what an encoder made, and a network of two layers (Vaswani et
+    al. 2017).
 
-    tgt (T, N, d_model) and memory (S, N, d_model), with batch_first (N, T, d_model) and (N, S, d_model), or both without N, give
-    the shape of tgt. tgt_mask (T, T), tgt_key_padding_mask (N, T) and tgt_is_causal are those of the self-attention, memory_mask
-    (T, S), memory_key_padding_mask (N, S) and memory_is_causal those of the other one, as attn_mask, key_padding_mask and
-    is_causal of MultiheadAttention. Settings and errors as for TransformerEncoderLayer.
+    tgt (T, N, d_model) and memory (S, N, d_model), with batch_first (N, T, d_model) and (N, S,
+    d_model), or both without N, give the shape of tgt. tgt_mask (T, T), tgt_key_padding_mask (N, T)
+    and tgt_is_causal are those of the self-attention, memory_mask (T, S), memory_key_padding_mask
+    (N, S) and memory_is_causal those of the other one, as attn_mask, key_padding_mask and is_causal
+    of MultiheadAttention. Settings and errors as for TransformerEncoderLayer.
 
     >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
     >>> layer(wf.randn(3, 4, 8), wf.randn(3, 5, 8), tgt_is_causal=True).shape
@@ -126,13 +147,21 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         def to_itself(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]  # type: ignore[no-any-return]
+            return self.self_attn(
+                x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal
+            )[0]  # type: ignore[no-any-return]
 
         def to_memory(x: Tensor) -> Tensor:
-            masks: Any = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask, "is_causal": memory_is_causal}
+            masks: Any = {
+                "attn_mask": memory_mask,
+                "key_padding_mask": memory_key_padding_mask,
+                "is_causal": memory_is_causal,
+            }
             return self.multihead_attn(x, memory, memory, need_weights=False, **masks)[0]  # type: ignore[no-any-return]
 
-        return self._added(self._added(self._added(tgt, 1, to_itself), 2, to_memory), 3, self._fed_forward)
+        return self._added(
+            self._added(self._added(tgt, 1, to_itself), 2, to_memory), 3, self._fed_forward
+        )
 
 
 # ---------------------------------------------------------------- stacks of layers
@@ -164,7 +193,8 @@ class _Stack(Module):
 class TransformerEncoder(_Stack):
     """num_layers copies of a layer, one after the other, and a norm (a Module, or None) at the end.
 
-    src, mask, src_key_padding_mask and is_causal as for TransformerEncoderLayer. The copies start with equal weights.
+    src, mask, src_key_padding_mask and is_causal as for TransformerEncoderLayer. The copies start
+    with equal weights.
 
     >>> layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
     >>> nn.TransformerEncoder(layer, num_layers=2, norm=nn.LayerNorm(8))(wf.randn(5, 3, 8)).shape
@@ -188,7 +218,8 @@ class TransformerEncoder(_Stack):
 class TransformerDecoder(_Stack):
     """num_layers copies of a layer, one after the other, and a norm (a Module, or None) at the end.
 
-    Called as TransformerDecoderLayer is; every copy attends to the same memory. The copies start with equal weights.
+    Called as TransformerDecoderLayer is; every copy attends to the same memory. The copies start
+    with equal weights.
 
     >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
     >>> nn.TransformerDecoder(layer, num_layers=2)(wf.randn(4, 3, 8), wf.randn(5, 3, 8)).shape
@@ -215,11 +246,13 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that attends to what it gives, each with a layer norm at the end (Vaswani et al. 2017).
+    """An encoder, and a decoder that attends to what it gives, each with a layer norm at the end
+    (Vaswani et al. 2017).
 
-    src (S, N, d_model) and tgt (T, N, d_model), with batch_first (N, S, d_model) and (N, T, d_model), or both without N, give
-    the shape of tgt. Masks as for TransformerEncoderLayer and TransformerDecoderLayer. custom_encoder and custom_decoder are
-    Modules that take the place of the two stacks. Weights of more than one axis begin as by init.xavier_uniform.
+    src (S, N, d_model) and tgt (T, N, d_model), with batch_first (N, S, d_model) and (N, T,
+    d_model), or both without N, give the shape of tgt. Masks as for TransformerEncoderLayer and
+    TransformerDecoderLayer. custom_encoder and custom_decoder are Modules that take the place of
+    the two stacks. Weights of more than one axis begin as by init.xavier_uniform.
 
     >>> model = nn.Transformer(8, 2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16, batch_first=True)
     >>> model(wf.randn(3, 5, 8), wf.randn(3, 4, 8), tgt_is_causal=True).shape
@@ -242,15 +275,29 @@ class Transformer(Module):
         norm_first: bool = False,
         bias: bool = True,
     ) -> None:
-        how = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        how = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+        )
 
         def norm() -> LayerNorm:
             return LayerNorm(d_model, layer_norm_eps, bias=bias)
 
         if custom_encoder is None:
-            custom_encoder = TransformerEncoder(TransformerEncoderLayer(*how), num_encoder_layers, norm())
+            custom_encoder = TransformerEncoder(
+                TransformerEncoderLayer(*how), num_encoder_layers, norm()
+            )
         if custom_decoder is None:
-            custom_decoder = TransformerDecoder(TransformerDecoderLayer(*how), num_decoder_layers, norm())
+            custom_decoder = TransformerDecoder(
+                TransformerDecoderLayer(*how), num_decoder_layers, norm()
+            )
         self.encoder = _module("Transformer", "custom_encoder", custom_encoder)
         self.decoder = _module("Transformer", "custom_decoder", custom_decoder)
         for p in self.parameters():
@@ -278,7 +325,8 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int) -> Tensor:
-        """A float mask (sz, sz) that leaves positions 0 .. i to position i: 0 there, -inf elsewhere.
+        """A float mask (sz, sz) that leaves positions 0 .. i to position i: 0 there, -inf
+        elsewhere.
 
         >>> nn.Transformer.generate_square_subsequent_mask(2).tolist()
         [[0.0, -inf], [0.0, 0.0]]

@@ -1,4 +1,5 @@
-"""Optimisers and schedules. In: parameters with gradients. Out: new values assigned to them; one step is one program."""
+"""Optimisers and schedules. In: parameters with gradients. Out: new values assigned to them; one
+step is one program."""
 
 from __future__ import annotations
 
@@ -12,7 +13,18 @@ from .rprop import RMSprop, Rprop
 from .sgd import SGD
 
 __all__ = [
-    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam",
-    "RMSprop", "Rprop", "lr_scheduler",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
 ]
 __all__ += lr_scheduler.__all__

@@ -1,4 +1,5 @@
-"""Adagrad and Adadelta. In: parameters with gradients. Out: new values assigned to them and to what they keep of each."""
+"""Adagrad and Adadelta. In: parameters with gradients. Out: new values assigned to them and to what
+they keep of each."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ from .optimizer import Hyperparameters, Optimizer, Rate
 
 
 class Adagrad(Optimizer):
-    """Adagrad (Duchi et al. 2011): p = p - lr * g / (sqrt(s) + eps), s the sum of all g * g and initial_accumulator_value.
+    """Adagrad (Duchi et al. 2011): p = p - lr * g / (sqrt(s) + eps), s the sum of all g * g and
+    initial_accumulator_value.
 
-    The rate of step n is lr / (1 + (n - 1) * lr_decay). weight_decay * p is added to g; maximize steps uphill. params as for
-    Adam.
+    The rate of step n is lr / (1 + (n - 1) * lr_decay). weight_decay * p is added to g; maximize
+    steps uphill. params as for Adam.
 
     >>> p = nn.Parameter([1.0, 2.0])
     >>> optimizer = nn.optim.Adagrad([p], lr=0.5)
@@ -58,7 +60,9 @@ class Adagrad(Optimizer):
         slowed = {"lr": lr, "slower": slower} if isinstance(lr, Tensor) else {"rate": lr / slower}
         return extended(slowed | {"eps": group["eps"]}, group)
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
+    def update(
+        self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters
+    ) -> None:
         rate = hyper["rate"] if "rate" in hyper else hyper["lr"] / hyper["slower"]
         total = state["sum"] + grad * grad
         p.assign(p - rate * grad / (total.sqrt() + hyper["eps"]))
@@ -66,9 +70,11 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Adadelta (Zeiler 2012): p = p - lr * d with d = sqrt(a + eps) / sqrt(v + eps) * g, v and a averages of g * g and d * d.
+    """Adadelta (Zeiler 2012): p = p - lr * d with d = sqrt(a + eps) / sqrt(v + eps) * g, v and a
+    averages of g * g and d * d.
 
-    Averages keep the part rho of their old value. weight_decay * p is added to g; maximize steps uphill. params as for Adam.
+    Averages keep the part rho of their old value. weight_decay * p is added to g; maximize steps
+    uphill. params as for Adam.
 
     >>> p = nn.Parameter([1.0, 2.0])
     >>> optimizer = nn.optim.Adadelta([p], lr=0.5, eps=1.0, rho=1.0)
@@ -94,18 +100,27 @@ class Adadelta(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+        super().__init__(
+            params,
+            {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize},
+        )
 
     def state_names(self, group: Group) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
         rho = group["rho"]
-        return extended({"lr": group["lr"], "rho": rho, "1 - rho": 1.0 - rho, "eps": group["eps"]}, group)
+        return extended(
+            {"lr": group["lr"], "rho": rho, "1 - rho": 1.0 - rho, "eps": group["eps"]}, group
+        )
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
+    def update(
+        self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters
+    ) -> None:
         square = hyper["rho"] * state["square_avg"] + hyper["1 - rho"] * (grad * grad)
         delta = (state["acc_delta"] + hyper["eps"]).sqrt() / (square + hyper["eps"]).sqrt() * grad
         p.assign(p - hyper["lr"] * delta)
-        state["acc_delta"].assign(hyper["rho"] * state["acc_delta"] + hyper["1 - rho"] * (delta * delta))
+        state["acc_delta"].assign(
+            hyper["rho"] * state["acc_delta"] + hyper["1 - rho"] * (delta * delta)
+        )
         state["square_avg"].assign(square)

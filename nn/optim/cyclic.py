@@ -1,4 +1,5 @@
-"""The cyclical and the one-cycle policy, as torch has them. In: the number of a step. Out: each group's rate and momentum."""
+"""The cyclical and the one-cycle policy, as torch has them. In: the number of a step. Out: each
+group's rate and momentum."""
 
 from __future__ import annotations
 
@@ -25,12 +26,15 @@ MODES = ("triangular", "triangular2", "exp_range")
 
 
 class CyclicLR(LRScheduler):
-    """From base_lr to max_lr in step_size_up steps and back in step_size_down (as many unless given), again and again.
+    """From base_lr to max_lr in step_size_up steps and back in step_size_down (as many unless
+    given), again and again.
 
-    mode: "triangular" for cycles of one height, "triangular2" for half the height in each, "exp_range" for the height times
-    gamma**step. scale_fn takes the place of the mode: a function of the number of the cycle, from 1, or with
-    scale_mode="iterations" of the step. The momentum, or the first of Adam's betas, goes from max_momentum to base_momentum
-    and back unless cycle_momentum is False. Rates and momenta may be lists of one for each group. Source: Smith 2017.
+    mode: "triangular" for cycles of one height, "triangular2" for half the height in each,
+    "exp_range" for the height times gamma**step. scale_fn takes the place of the mode: a function
+    of the number of the cycle, from 1, or with scale_mode="iterations" of the step. The momentum,
+    or the first of Adam's betas, goes from max_momentum to base_momentum and back unless
+    cycle_momentum is False. Rates and momenta may be lists of one for each group. Source: Smith
+    2017.
 
     >>> optimizer = nn.optim.SGD([nn.Parameter([1.0])], momentum=0.9)
     >>> schedule = nn.optim.CyclicLR(optimizer, base_lr=0.0, max_lr=1.0, step_size_up=4)
@@ -57,15 +61,33 @@ class CyclicLR(LRScheduler):
         name = "CyclicLR"
         groups = as_optimizer(name, optimizer).param_groups
         up = as_count(name, "step_size_up", step_size_up, 1)
-        self.total_size = up + (up if step_size_down is None else as_count(name, "step_size_down", step_size_down, 1))
+        self.total_size = up + (
+            up if step_size_down is None else as_count(name, "step_size_down", step_size_down, 1)
+        )
         self.step_ratio = up / self.total_size
-        self.mode, self.gamma = as_choice(name, "mode", mode, MODES), as_nonnegative(name, "gamma", gamma)
+        self.mode, self.gamma = (
+            as_choice(name, "mode", mode, MODES),
+            as_nonnegative(name, "gamma", gamma),
+        )
         self.scale_fn = None if scale_fn is None else as_function(name, "scale_fn", scale_fn)
         self.scale_mode = as_choice(name, "scale_mode", scale_mode, ("cycle", "iterations"))
-        self.cycled = cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
-        limits = {"base_lr": base_lr, "max_lr": max_lr, "base_momentum": base_momentum, "max_momentum": max_momentum}
-        numbers = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
-        self.max_lrs, self.momenta = numbers["max_lr"], [*zip(numbers["base_momentum"], numbers["max_momentum"], strict=True)]
+        self.cycled = (
+            cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
+        )
+        limits = {
+            "base_lr": base_lr,
+            "max_lr": max_lr,
+            "base_momentum": base_momentum,
+            "max_momentum": max_momentum,
+        }
+        numbers = {
+            what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)]
+            for what, x in limits.items()
+        }
+        self.max_lrs, self.momenta = (
+            numbers["max_lr"],
+            [*zip(numbers["base_momentum"], numbers["max_momentum"], strict=True)],
+        )
         if last_epoch == -1:
             for group, lr in zip(groups, numbers["base_lr"], strict=True):
                 group["initial_lr"] = lr
@@ -82,9 +104,14 @@ class CyclicLR(LRScheduler):
                 set_momentum(group, self.cycled, most - (most - base) * height)
 
     def height(self, epoch: float) -> float:
-        """How far a step is on the way from the least to the greatest rate, and how high this cycle is."""
+        """How far a step is on the way from the least to the greatest rate, and how high this cycle
+        is."""
         past, place = divmod(epoch / self.total_size, 1.0)
-        part = place / self.step_ratio if place <= self.step_ratio else (1.0 - place) / (1.0 - self.step_ratio)
+        part = (
+            place / self.step_ratio
+            if place <= self.step_ratio
+            else (1.0 - place) / (1.0 - self.step_ratio)
+        )
         return part * self._scale(past + 1.0, epoch)
 
     def _scale(self, cycle: float, epoch: float) -> float:
@@ -99,16 +126,20 @@ class CyclicLR(LRScheduler):
         return 1.0
 
 
-Phase = tuple[float, tuple[str, str], tuple[str, str]]  # its last step, from which rate to which, the same for the momentum
+Phase = tuple[
+    float, tuple[str, str], tuple[str, str]
+]  # its last step, from which rate to which, the same for the momentum
 
 
 class OneCycleLR(LRScheduler):
-    """From max_lr / div_factor to max_lr in the part pct_start of total_steps, then down to 1 / final_div_factor of the first.
+    """From max_lr / div_factor to max_lr in the part pct_start of total_steps, then down to 1 /
+    final_div_factor of the first.
 
-    The momentum, or the first of Adam's betas, goes from max_momentum to base_momentum and back unless cycle_momentum is False.
-    total_steps, or epochs * steps_per_epoch, counts the calls of `step` and the first rate; more calls raise ArgumentError.
-    With three_phase the way down goes to the first rate, as fast as it came up, before the last phase. max_lr and the momenta
-    may be lists of one for each group; anneal_strategy is "cos" or "linear". Source: Smith and Topin 2017.
+    The momentum, or the first of Adam's betas, goes from max_momentum to base_momentum and back
+    unless cycle_momentum is False. total_steps, or epochs * steps_per_epoch, counts the calls of
+    `step` and the first rate; more calls raise ArgumentError. With three_phase the way down goes to
+    the first rate, as fast as it came up, before the last phase. max_lr and the momenta may be
+    lists of one for each group; anneal_strategy is "cos" or "linear". Source: Smith and Topin 2017.
 
     >>> optimizer = nn.optim.SGD([nn.Parameter([1.0])], momentum=0.9)
     >>> schedule = nn.optim.OneCycleLR(optimizer, max_lr=1.0, total_steps=10, pct_start=0.2)
@@ -137,15 +168,35 @@ class OneCycleLR(LRScheduler):
         groups = as_optimizer(name, optimizer).param_groups
         self.total_steps = _total(name, total_steps, epochs, steps_per_epoch)
         start = as_fraction(name, "pct_start", pct_start) * self.total_steps
-        self.anneal = cosine if as_choice(name, "anneal_strategy", anneal_strategy, ("cos", "linear")) == "cos" else _linear
+        self.anneal = (
+            cosine
+            if as_choice(name, "anneal_strategy", anneal_strategy, ("cos", "linear")) == "cos"
+            else _linear
+        )
         self.phases = _phases(start, self.total_steps, as_bool(name, "three_phase", three_phase))
-        self.cycled = cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
-        first, last = as_positive(name, "div_factor", div_factor), as_positive(name, "final_div_factor", final_div_factor)
+        self.cycled = (
+            cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
+        )
+        first, last = (
+            as_positive(name, "div_factor", div_factor),
+            as_positive(name, "final_div_factor", final_div_factor),
+        )
         limits = {"max_lr": max_lr, "base_momentum": base_momentum, "max_momentum": max_momentum}
-        numbers = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
+        numbers = {
+            what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)]
+            for what, x in limits.items()
+        }
         self.levels = [
-            {"first": top / first, "top": top, "last": top / first / last, "base": numbers["base_momentum"][k], "max": high}
-            for k, (top, high) in enumerate(zip(numbers["max_lr"], numbers["max_momentum"], strict=True))
+            {
+                "first": top / first,
+                "top": top,
+                "last": top / first / last,
+                "base": numbers["base_momentum"][k],
+                "max": high,
+            }
+            for k, (top, high) in enumerate(
+                zip(numbers["max_lr"], numbers["max_momentum"], strict=True)
+            )
         ]
         if last_epoch == -1:
             for group, level in zip(groups, self.levels, strict=True):
@@ -158,13 +209,17 @@ class OneCycleLR(LRScheduler):
 
     def enter(self, epoch: float) -> None:
         if epoch > self.total_steps:
-            raise errors.ArgumentError(f"OneCycleLR: step {epoch} is beyond the {self.total_steps} steps of the cycle")
+            raise errors.ArgumentError(
+                f"OneCycleLR: step {epoch} is beyond the {self.total_steps} steps of the cycle"
+            )
         super().enter(epoch)
         if self.cycled is None:
             return
         _, _, (start, end) = self.phase(epoch)
         for group, level in zip(self.optimizer.param_groups, self.levels, strict=False):
-            set_momentum(group, self.cycled, self.anneal(level[start], level[end], self.part(epoch)))
+            set_momentum(
+                group, self.cycled, self.anneal(level[start], level[end], self.part(epoch))
+            )
 
     def phase(self, epoch: float) -> Phase:
         """The phase that a step is in."""
@@ -182,14 +237,20 @@ def _total(name: str, total_steps: Any, epochs: Any, steps_per_epoch: Any) -> in
         return as_count(name, "total_steps", total_steps, 1)
     if epochs is None or steps_per_epoch is None:
         raise errors.ArgumentError(f"{name}: pass total_steps, or epochs and steps_per_epoch")
-    return as_count(name, "epochs", epochs, 1) * as_count(name, "steps_per_epoch", steps_per_epoch, 1)
+    return as_count(name, "epochs", epochs, 1) * as_count(
+        name, "steps_per_epoch", steps_per_epoch, 1
+    )
 
 
 def _phases(start: float, total: int, three: bool) -> list[Phase]:
     up: Phase = (start - 1.0, ("first", "top"), ("max", "base"))
     if not three:
         return [up, (total - 1.0, ("top", "last"), ("base", "max"))]
-    return [up, (2.0 * start - 2.0, ("top", "first"), ("base", "max")), (total - 1.0, ("first", "last"), ("max", "max"))]
+    return [
+        up,
+        (2.0 * start - 2.0, ("top", "first"), ("base", "max")),
+        (total - 1.0, ("first", "last"), ("max", "max")),
+    ]
 
 
 def cycled(name: str, optimizer: Optimizer) -> str:
@@ -198,7 +259,9 @@ def cycled(name: str, optimizer: Optimizer) -> str:
         if what in optimizer.checks:
             return what
     kind = type(optimizer).__name__
-    raise errors.ArgumentError(f"{name}: {kind} has neither momentum nor betas to cycle: pass cycle_momentum=False")
+    raise errors.ArgumentError(
+        f"{name}: {kind} has neither momentum nor betas to cycle: pass cycle_momentum=False"
+    )
 
 
 def set_momentum(group: Group, what: str, value: float) -> None:

@@ -1,6 +1,8 @@
-"""L-BFGS. In: a function that computes a loss with its gradients. Out: parameters where the loss is lower.
+"""L-BFGS. In: a function that computes a loss with its gradients. Out: parameters where the loss is
+lower.
 
-A step goes by values that Python reads. Each loss is one program, with the move to where it is asked for.
+A step goes by values that Python reads. Each loss is one program, with the move to where it is
+asked for.
 """
 
 from __future__ import annotations
@@ -27,12 +29,15 @@ def _count(name: str, what: str, value: Any) -> int:
 
 def _search(name: str, what: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or value != "strong_wolfe"):
-        raise errors.ArgumentError(f"{name}: {what} must be None or 'strong_wolfe', not {brief(value)}")
+        raise errors.ArgumentError(
+            f"{name}: {what} must be None or 'strong_wolfe', not {brief(value)}"
+        )
     return value  # type: ignore[no-any-return]
 
 
 class Line(NamedTuple):
-    """Where a step goes: the direction, the slope of the loss along it, its largest element; t, the first length to try."""
+    """Where a step goes: the direction, the slope of the loss along it, its largest element; t, the
+    first length to try."""
 
     direction: Tensor
     slope: float
@@ -41,13 +46,16 @@ class Line(NamedTuple):
 
 
 class LBFGS(Optimizer):
-    """L-BFGS: steps along an estimate of Newton's direction from the last history_size gradients (Liu and Nocedal 1989).
+    """L-BFGS: steps along an estimate of Newton's direction from the last history_size gradients
+    (Liu and Nocedal 1989).
 
-    `step(closure)` makes up to max_iter iterations and asks the closure for a loss and gradients up to max_eval times (5/4 of
-    max_iter unless given; a search may ask once more, and twice is the least, as in PyTorch), fewer where no gradient is above
-    tolerance_grad, or neither parameters nor loss change by tolerance_change. line_search_fn="strong_wolfe" looks for a good
-    length of each step, at which the loss is no NaN if it was none before; else the length is lr. All parameters are one group.
-    A step reads values, so it cannot be jitted; the closure can, if it returns the gradients with the loss.
+    `step(closure)` makes up to max_iter iterations and asks the closure for a loss and gradients up
+    to max_eval times (5/4 of max_iter unless given; a search may ask once more, and twice is the
+    least, as in PyTorch), fewer where no gradient is above tolerance_grad, or neither parameters
+    nor loss change by tolerance_change. line_search_fn="strong_wolfe" looks for a good length of
+    each step, at which the loss is no NaN if it was none before; else the length is lr. All
+    parameters are one group. A step reads values, so it cannot be jitted; the closure can, if it
+    returns the gradients with the loss.
 
     >>> p = nn.Parameter([4.0, -3.0])
     >>> optimizer = nn.optim.LBFGS([p], line_search_fn="strong_wolfe")
@@ -82,7 +90,10 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         most = _count("LBFGS", "max_iter", max_iter)
-        limits = {"max_iter": most, "max_eval": max(1, most * 5 // 4) if max_eval is None else max_eval}
+        limits = {
+            "max_iter": most,
+            "max_eval": max(1, most * 5 // 4) if max_eval is None else max_eval,
+        }
         tolerances = {"tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change}
         history = {"history_size": history_size, "line_search_fn": line_search_fn}
         super().__init__(params, {"lr": lr, **limits, **tolerances, **history})
@@ -96,10 +107,13 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Asks the closure for losses and gradients until one of the limits is reached; returns the first loss."""
+        """Asks the closure for losses and gradients until one of the limits is reached; returns the
+        first loss."""
         tracing().refuse("LBFGS.step")
         if closure is None:
-            raise errors.ArgumentError("LBFGS.step: pass a function that computes the loss and its gradients, and returns it")
+            raise errors.ArgumentError(
+                "LBFGS.step: pass a function that computes the loss and its gradients, and returns it"
+            )
         as_function("LBFGS.step", "closure", closure)
         self._check(0)
         group, state = self.param_groups[0], self.state[0]
@@ -112,10 +126,13 @@ class LBFGS(Optimizer):
             if line.slope > -group["tolerance_change"]:
                 break
             before = point.value
-            point, state["t"], used = self._stepped(closure, point, line, group["max_eval"] - asked, is_last=not rest)
+            point, state["t"], used = self._stepped(
+                closure, point, line, group["max_eval"] - asked, is_last=not rest
+            )
             asked += used
             is_still = (
-                line.reach * state["t"] <= group["tolerance_change"] or abs(point.value - before) < group["tolerance_change"]
+                line.reach * state["t"] <= group["tolerance_change"]
+                or abs(point.value - before) < group["tolerance_change"]
             )
             if asked >= group["max_eval"] or is_still:
                 break
@@ -125,7 +142,9 @@ class LBFGS(Optimizer):
 
     def step_unless(self, skip: Tensor) -> None:
         """Raises ArgumentError: a step asks for several losses."""
-        raise errors.ArgumentError("LBFGS: a step asks its closure for several losses, so it cannot be skipped for one of them")
+        raise errors.ArgumentError(
+            "LBFGS: a step asks its closure for several losses, so it cannot be skipped for one of them"
+        )
 
     def _line(self, point: Point) -> Line:
         """The next direction, by what has been learned of the curvature."""
@@ -155,7 +174,9 @@ class LBFGS(Optimizer):
 
         if group["line_search_fn"] is not None:
             start = start._replace(t=0.0, slope=line.slope)
-            point, used = strong_wolfe(at, start, line.t, line.reach, group["tolerance_change"], most)
+            point, used = strong_wolfe(
+                at, start, line.t, line.reach, group["tolerance_change"], most
+            )
             self._move(origin, line.direction, point.t)
             return point, point.t, used
         if is_last:  # the loss is not needed there
@@ -163,7 +184,9 @@ class LBFGS(Optimizer):
             return start, line.t, 0
         return at(line.t), line.t, 1
 
-    def _evaluated(self, closure: Callable[[], Any], direction: Tensor | None = None) -> tuple[Any, Point]:
+    def _evaluated(
+        self, closure: Callable[[], Any], direction: Tensor | None = None
+    ) -> tuple[Any, Point]:
         """What the closure returns, and the point where the parameters are, in one program."""
         with enable_grad():
             loss = closure()
@@ -186,14 +209,22 @@ class LBFGS(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """As of torch: what it knows of all parameters stands with the first one."""
-        group, state = stored.snapshot(self.param_groups[0]) | {"params": [*range(len(self.params))]}, self.state[0]
+        group, state = (
+            stored.snapshot(self.param_groups[0]) | {"params": [*range(len(self.params))]},
+            self.state[0],
+        )
         return {"state": {0: {**state}} if state["func_evals"] else {}, "param_groups": [group]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """What `state_dict` gave, here or in torch. Nothing changes unless all fits. Errors as for all optimisers."""
+        """What `state_dict` gave, here or in torch. Nothing changes unless all fits. Errors as for
+        all optimisers."""
         name = "LBFGS.load_state_dict"
         (group,), entries = stored.parts(name, self, state)
-        learned = curvature.checked(name, entries[0], _flat(self.params)) if entries[0] else {"func_evals": 0, "n_iter": 0}
+        learned = (
+            curvature.checked(name, entries[0], _flat(self.params))
+            if entries[0]
+            else {"func_evals": 0, "n_iter": 0}
+        )
         for what, value in group.items():
             if what not in ("params", "param_names"):
                 put(self.param_groups[0], what, value)

@@ -1,6 +1,8 @@
-"""A line search for the strong Wolfe conditions. In: a function along a line. Out: a point that is low and flat enough.
+"""A line search for the strong Wolfe conditions. In: a function along a line. Out: a point that is
+low and flat enough.
 
-Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the constants and the safeguards of Schmidt's minFunc, as in torch.
+Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the constants and the safeguards of Schmidt's
+minFunc, as in torch.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ DECREASE, CURVATURE = 1e-4, 0.9  # c1 and c2 of the conditions
 
 
 class Point(NamedTuple):
-    """A place t on the line: the value there, the gradient (of all parameters, flat) and its part along the line."""
+    """A place t on the line: the value there, the gradient (of all parameters, flat) and its part
+    along the line."""
 
     t: float
     value: float
@@ -27,11 +30,15 @@ class Point(NamedTuple):
 Function = Callable[[float], Point]
 
 
-def strong_wolfe(at: Function, start: Point, t: float, reach: float, least: float, most: int) -> tuple[Point, int]:
-    """A point, t being the first guess, and how often the function was asked for one: at most `most` times and once.
+def strong_wolfe(
+    at: Function, start: Point, t: float, reach: float, least: float, most: int
+) -> tuple[Point, int]:
+    """A point, t being the first guess, and how often the function was asked for one: at most
+    `most` times and once.
 
-    start: the point at 0, which is found for a first guess of 0. reach: the largest element of the direction; a bracket that
-    moves no element by `least` is enough. A value that is NaN counts as infinite.
+    start: the point at 0, which is found for a first guess of 0. reach: the largest element of the
+    direction; a bracket that moves no element by `least` is enough. A value that is NaN counts as
+    infinite.
     """
     if not t:
         return start, 0
@@ -39,7 +46,12 @@ def strong_wolfe(at: Function, start: Point, t: float, reach: float, least: floa
     bracket, asked, is_found = _bracket(at, start, t, most)
     low, high = (0, -1) if bracket[0].value <= bracket[-1].value else (-1, 0)
     was_near_edge = False
-    while not is_found and asked <= most and _width(bracket) > 0.0 and _width(bracket) * reach >= least:
+    while (
+        not is_found
+        and asked <= most
+        and _width(bracket) > 0.0
+        and _width(bracket) * reach >= least
+    ):
         t, was_near_edge = _inside(bracket, was_near_edge)
         new = at(t)
         asked += 1
@@ -75,7 +87,8 @@ def _is_flat(new: Point, start: Point) -> bool:
 
 
 def _bracket(at: Function, start: Point, t: float, most: int) -> tuple[list[Point], int, bool]:
-    """Two points around one that is sought, or that one itself; how often the function was asked; was the point found."""
+    """Two points around one that is sought, or that one itself; how often the function was asked;
+    was the point found."""
     previous, new = start, at(t)
     for asked in range(1, most + 1):
         if _is_high(new, start) or (asked > 2 and new.value >= previous.value):
@@ -90,7 +103,8 @@ def _bracket(at: Function, start: Point, t: float, most: int) -> tuple[list[Poin
 
 
 def _inside(bracket: list[Point], was_near_edge: bool) -> tuple[float, bool]:
-    """The next place between two points; one close to an edge for the second time is moved away from it."""
+    """The next place between two points; one close to an edge for the second time is moved away
+    from it."""
     a, b = sorted(p.t for p in bracket)
     t, margin = _lowest(bracket[0], bracket[1], a, b), 0.1 * (b - a)
     if min(b - t, t - a) >= margin:
@@ -101,7 +115,8 @@ def _inside(bracket: list[Point], was_near_edge: bool) -> tuple[float, bool]:
 
 
 def _lowest(first: Point, second: Point, least: float, greatest: float) -> float:
-    """Where the cubic through two points with their slopes is lowest, within bounds; their middle where it is nowhere."""
+    """Where the cubic through two points with their slopes is lowest, within bounds; their middle
+    where it is nowhere."""
     a, b = sorted((first, second), key=lambda p: p.t)
     d1 = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope

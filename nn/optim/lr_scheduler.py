@@ -1,4 +1,5 @@
-"""All schedules, under the name that their module has in torch: nn.optim.lr_scheduler.StepLR is nn.optim.StepLR."""
+"""All schedules, under the name that their module has in torch: nn.optim.lr_scheduler.StepLR is
+nn.optim.StepLR."""
 
 from __future__ import annotations
 
@@ -20,7 +21,20 @@ from .schedules import (
 )
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
-    "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
-    "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
 ]

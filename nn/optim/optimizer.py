@@ -1,7 +1,9 @@
-"""Base of all optimisers. In: parameters with gradients. Out: new values assigned to them; one step is one program.
+"""Base of all optimisers. In: parameters with gradients. Out: new values assigned to them; one step
+is one program.
 
-Hyperparameters live in `param_groups` and enter each step as 0-d inputs, so changing one compiles nothing. Of parameters of
-16-bit floats the state is float32, since small changes of an average would be lost, and a new value is rounded once.
+Hyperparameters live in `param_groups` and enter each step as 0-d inputs, so changing one compiles
+nothing. Of parameters of 16-bit floats the state is float32, since small changes of an average
+would be lost, and a new value is rounded once.
 """
 
 from __future__ import annotations
@@ -33,14 +35,18 @@ from . import stored
 from .groups import Check, Group, checked, described, extended, listed, rate, with_parameters
 
 Rate = float | Tensor
-Hyperparameters = Mapping[str, Any]  # of one step: 0-d Tensors of one dtype, and True for each option that is on
+Hyperparameters = Mapping[
+    str, Any
+]  # of one step: 0-d Tensors of one dtype, and True for each option that is on
 NOTHING: tuple[int, Mapping[str, Any]] = (0, {})
 
 
 class Optimizer(Naming):
-    """The base of all optimisers: groups of parameters, and per parameter state Tensors of its shape and a step count.
+    """The base of all optimisers: groups of parameters, and per parameter state Tensors of its
+    shape and a step count.
 
-    A subclass lists its hyperparameters in `checks` and defines `state_names`, `hyperparameters` and `update`.
+    A subclass lists its hyperparameters in `checks` and defines `state_names`, `hyperparameters`
+    and `update`.
 
     >>> class Sign(nn.optim.Optimizer):
     ...     def update(self, p, grad, state, hyper):
@@ -60,14 +66,18 @@ class Optimizer(Naming):
         self.params: list[Tensor] = []  # of all groups
         self.steps: list[int] = []
         self.state = stored.States(self.params)
-        self._latest: dict[int, tuple[int, Mapping[str, Any]]] = {}  # by group: a step, what `hyperparameters` gave for it
+        self._latest: dict[
+            int, tuple[int, Mapping[str, Any]]
+        ] = {}  # by group: a step, what `hyperparameters` gave for it
         for group in listed(name, params):
             self.add_param_group(group)
 
     def add_param_group(self, group: Group) -> None:
-        """More parameters, with hyperparameters of their own: {"params": [..], "lr": 0.1}; those left out are the defaults.
+        """More parameters, with hyperparameters of their own: {"params": [..], "lr": 0.1}; those
+        left out are the defaults.
 
-        Raises ArgumentError, and adds nothing, where one is not allowed or a parameter is in a group already.
+        Raises ArgumentError, and adds nothing, where one is not allowed or a parameter is in a
+        group already.
         """
         name = type(self).__name__
         new = with_parameters(name, group, self.params)
@@ -76,14 +86,22 @@ class Optimizer(Naming):
         self.param_groups.append(new)
         self.params += new["params"]
         self.steps += [0] * len(new["params"])
-        self.state += [{what: self.new_state(what, p, new) for what in self.state_names(new)} for p in new["params"]]
+        self.state += [
+            {what: self.new_state(what, p, new) for what in self.state_names(new)}
+            for p in new["params"]
+        ]
 
     @property
     def lr(self) -> Rate:
-        """The rate that all groups share; set it to give it to all. Raises ArgumentError where they differ."""
+        """The rate that all groups share; set it to give it to all. Raises ArgumentError where they
+        differ."""
         first, *others = [group["lr"] for group in self.param_groups]
-        if any(other is not first and (isinstance(other, Tensor) or other != first) for other in others):
-            raise errors.ArgumentError(f"{type(self).__name__}: the groups have rates of their own, see param_groups[i]['lr']")
+        if any(
+            other is not first and (isinstance(other, Tensor) or other != first) for other in others
+        ):
+            raise errors.ArgumentError(
+                f"{type(self).__name__}: the groups have rates of their own, see param_groups[i]['lr']"
+            )
         return first  # type: ignore[no-any-return]
 
     @lr.setter
@@ -93,44 +111,59 @@ class Optimizer(Naming):
             group["lr"] = lr
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients, so that the next backward() starts from none; with set_to_none=False they become zeros."""
+        """Forgets the gradients, so that the next backward() starts from none; with
+        set_to_none=False they become zeros."""
         clear_gradients("zero_grad", self.params, set_to_none)
 
     def state_dict(self) -> dict[str, Any]:
-        """{"state": {i: {"step": n, ..}}, "param_groups": [{"lr": .., "params": [i, ..]}, ..]}, as torch has it.
+        """{"state": {i: {"step": n, ..}}, "param_groups": [{"lr": .., "params": [i, ..]}, ..]}, as
+        torch has it.
 
-        Of each parameter i that has made a step, its state Tensors as they are now; later steps do not change them.
+        Of each parameter i that has made a step, its state Tensors as they are now; later steps do
+        not change them.
         """
         return stored.state_dict(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """What `state_dict` gave, here or in torch: state, step counts and hyperparameters. Nothing changes unless all fits.
+        """What `state_dict` gave, here or in torch: state, step counts and hyperparameters. Nothing
+        changes unless all fits.
 
-        Raises StateError (a KeyError) for names and numbers of parameters, ShapeError, DTypeError, ArgumentError.
+        Raises StateError (a KeyError) for names and numbers of parameters, ShapeError, DTypeError,
+        ArgumentError.
         """
         stored.load_state_dict(self, state)
 
     # ------------------------------------------------------------ a step
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Updates every parameter that has a gradient, and computes the gradients and the scalars still held beside it.
+        """Updates every parameter that has a gradient, and computes the gradients and the scalars
+        still held beside it.
 
         closure: computes gradients afresh; what it returns, the loss, is returned.
         """
-        loss = None if closure is None else _with_gradients(as_function(f"{type(self).__name__}.step", "closure", closure))
+        loss = (
+            None
+            if closure is None
+            else _with_gradients(as_function(f"{type(self).__name__}.step", "closure", closure))
+        )
         self._step(None)
         return loss
 
     def step_unless(self, skip: Tensor) -> None:
-        """One `step`, but nothing changes where the 0-d bool `skip` is True: no parameter, no state, no count.
+        """One `step`, but nothing changes where the 0-d bool `skip` is True: no parameter, no
+        state, no count.
 
-        `skip` is computed beside the step, without which Python could not count. In a jitted function it is a Tensor from
-        outside that the function assigns to; of several steps in one, each takes those before it for made.
+        `skip` is computed beside the step, without which Python could not count. In a jitted
+        function it is a Tensor from outside that the function assigns to; of several steps in one,
+        each takes those before it for made.
         """
         self._step(skip)
 
     def _step(self, skip: Tensor | None) -> None:
-        work = [(k, [i for i in places if self.params[i].grad is not None]) for k, places in self.places()]
+        work = [
+            (k, [i for i in places if self.params[i].grad is not None])
+            for k, places in self.places()
+        ]
         self._latest.clear()
         for k, places in work:
             if places:
@@ -148,20 +181,31 @@ class Optimizer(Naming):
             tracing().after_call(count)
             return
         counted, version = Actions([count]), None
-        had_values = all(t._stored() is not None for t in tensors)  # else an update from before the step would go with it
+        had_values = all(
+            t._stored() is not None for t in tensors
+        )  # else an update from before the step would go with it
         try:
             version = self._assign(work, tensors, skip)
             ops.realize(*tensors, *([] if skip is None else [skip]))
             counted.finish()
         except BaseException as failure:
             with deferred():
-                stays = not had_values or isinstance(failure, errors.FusionError)  # waits for a program without that demand
-                if version is not None and tensors[0].node is version and (stays or not retract(tensors)):
+                stays = not had_values or isinstance(
+                    failure, errors.FusionError
+                )  # waits for a program without that demand
+                if (
+                    version is not None
+                    and tensors[0].node is version
+                    and (stays or not retract(tensors))
+                ):
                     counted.finish()  # the new values are there, or still to come
                 raise
 
-    def _assign(self, work: Sequence[tuple[int, list[int]]], tensors: Sequence[Tensor], skip: Tensor | None) -> Node | None:
-        """Gives the Tensors their next values, all or none. Returns what the first one stands for now."""
+    def _assign(
+        self, work: Sequence[tuple[int, list[int]]], tensors: Sequence[Tensor], skip: Tensor | None
+    ) -> Node | None:
+        """Gives the Tensors their next values, all or none. Returns what the first one stands for
+        now."""
         before = versions(tensors)
         try:
             with no_grad():
@@ -175,12 +219,17 @@ class Optimizer(Naming):
     def places(self) -> list[tuple[int, range]]:
         """Each group's number, and where its parameters are among all."""
         ends = [*accumulate(len(group["params"]) for group in self.param_groups)]
-        return [(k, range(first, end)) for k, (first, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True))]
+        return [
+            (k, range(first, end))
+            for k, (first, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True))
+        ]
 
     def _update_groups(self, work: Sequence[tuple[int, list[int]]], skip: Tensor | None) -> None:
         with provenance(user_site()):  # one look for the user's line, not one per node
             for k, places in work:
-                self._update_group(k, places, skip)  # nothing here holds its graph when the step runs
+                self._update_group(
+                    k, places, skip
+                )  # nothing here holds its graph when the step runs
 
     def _update_group(self, k: int, places: Sequence[int], skip: Tensor | None) -> None:
         known: dict[tuple[int, DType], Hyperparameters] = {}
@@ -201,9 +250,15 @@ class Optimizer(Naming):
                 t.assign(ops.where(skip, old, t))
 
     def _pattern(self, k: int, places: Sequence[int]) -> Callable[[], Any]:
-        """What decides the graph of a group's step: which parameters have made equally many steps, which settings it has."""
+        """What decides the graph of a group's step: which parameters have made equally many steps,
+        which settings it has."""
         every = len(places) == len(self.steps)
-        steps, groups, latest, hyperparameters = self.steps, self.param_groups, self._latest, self.hyperparameters
+        steps, groups, latest, hyperparameters = (
+            self.steps,
+            self.param_groups,
+            self._latest,
+            self.hyperparameters,
+        )
 
         def pattern() -> Any:
             counts = steps if every else [steps[i] for i in places]
@@ -214,13 +269,23 @@ class Optimizer(Naming):
                 return None  # the function is traced again, and `step` says what is wrong
             latest[k] = step, hyper  # a jitted function asks this first, then for the values
             names = [name if type(x) is float else _form(name, x) for name, x in hyper.items()]
-            return counts.count(step - 1) == len(counts) or [*map(counts.index, counts)], names, len(groups)
+            return (
+                counts.count(step - 1) == len(counts) or [*map(counts.index, counts)],
+                names,
+                len(groups),
+            )
 
         return pattern
 
     def _live(self, k: int, place: int, ahead: int, dtype: DType) -> Hyperparameters:
-        """The hyperparameters of this parameter's step that many ahead, in a jitted function those of each call."""
-        steps, groups, latest, hyperparameters = self.steps, self.param_groups, self._latest, self.hyperparameters
+        """The hyperparameters of this parameter's step that many ahead, in a jitted function those
+        of each call."""
+        steps, groups, latest, hyperparameters = (
+            self.steps,
+            self.param_groups,
+            self._latest,
+            self.hyperparameters,
+        )
         hyper = hyperparameters(groups[k], 1)
         names = [name for name, x in hyper.items() if x is not True and not isinstance(x, Tensor)]
         count = len(names)
@@ -232,12 +297,17 @@ class Optimizer(Naming):
                 now = hyperparameters(groups[k], step)
             return [*now.values()] if count == len(now) else [now[name] for name in names]
 
-        fixed = {name: x if x is True else x.to(dtype=dtype) for name, x in hyper.items() if name not in names}
+        fixed = {
+            name: x if x is True else x.to(dtype=dtype)
+            for name, x in hyper.items()
+            if name not in names
+        }
         nodes = tracing().live_scalars(values, [dtype] * len(names))
         return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
 
     def _check(self, k: int) -> None:
-        """Plain numbers for what a user has put into a group. Raises for an unknown or missing hyperparameter."""
+        """Plain numbers for what a user has put into a group. Raises for an unknown or missing
+        hyperparameter."""
         self.param_groups[k].update(checked(type(self).__name__, self.param_groups[k], self.checks))
 
     def _count(self, places: Sequence[int], skip: Tensor | None) -> None:
@@ -246,7 +316,9 @@ class Optimizer(Naming):
             return
         steps = self.steps
         if len(places) == len(steps) and steps.count(steps[0]) == len(steps):
-            new = [steps[0] + 1] * len(steps)  # for many parameters a loop takes as long as their program
+            new = [steps[0] + 1] * len(
+                steps
+            )  # for many parameters a loop takes as long as their program
         else:
             updated = {*places}
             new = [step + (i in updated) for i, step in enumerate(steps)]
@@ -255,7 +327,8 @@ class Optimizer(Naming):
     # ------------------------------------------------------------ state
 
     def complete(self, k: int, places: Sequence[int]) -> None:
-        """Makes state that the group's options have not asked for before; state is where its parameter is."""
+        """Makes state that the group's options have not asked for before; state is where its
+        parameter is."""
         group = self.param_groups[k]
         names = self.state_names(group)
         for i in places:
@@ -269,7 +342,9 @@ class Optimizer(Naming):
         """A state Tensor of a parameter that has made no step."""
         dtype = dt.float32 if p.dtype.is_half else p.dtype
         first = np.full(self.state_shape(what, p), self.initial(what, group))
-        return tracing().outside(lambda: ops.tensor(first, dtype, p.device))  # a jitted function reads it anew at every call
+        return tracing().outside(
+            lambda: ops.tensor(first, dtype, p.device)
+        )  # a jitted function reads it anew at every call
 
     # ------------------------------------------------------------ what a subclass defines
 
@@ -289,13 +364,18 @@ class Optimizer(Naming):
         return 0.0
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
-        """What the step of this number (from 1) of a group needs, by name: floats and 0-d Tensors, which enter as 0-d inputs,
-        and True. Which names there are must not depend on the number. `maximize` and `weight_decay` are applied to the
-        gradient before `update`.
+        """What the step of this number (from 1) of a group needs, by name: floats and 0-d Tensors,
+        which enter as 0-d inputs, and True. Which names there are must not depend on the number.
+        `maximize` and `weight_decay` are applied to the gradient before `update`.
         """
-        return extended({name: group[name] for name in self.checks if name not in ("weight_decay", "maximize")}, group)
+        return extended(
+            {name: group[name] for name in self.checks if name not in ("weight_decay", "maximize")},
+            group,
+        )
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
+    def update(
+        self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters
+    ) -> None:
         """Assigns lazy new values to p and its state; grad has the dtype of the state."""
         raise NotImplementedError(f"{type(self).__name__} defines no update()")
 
@@ -303,7 +383,12 @@ class Optimizer(Naming):
         rows = [described(group) for group in self.param_groups]
         if len(rows) == 1:
             return f"{type(self).__name__}({rows[0]})"
-        return "\n  ".join([f"{type(self).__name__}(", *(f"group {k}: {row}" for k, row in enumerate(rows))]) + "\n)"
+        return (
+            "\n  ".join(
+                [f"{type(self).__name__}(", *(f"group {k}: {row}" for k, row in enumerate(rows))]
+            )
+            + "\n)"
+        )
 
 
 def follow(state: Tensor, p: Tensor) -> None:
@@ -317,7 +402,8 @@ def follow(state: Tensor, p: Tensor) -> None:
 
 
 def _form(name: str, x: Any) -> Any:
-    """What decides the graph of a hyperparameter: where a Tensor is to be read; of numbers, and of True, that there is one."""
+    """What decides the graph of a hyperparameter: where a Tensor is to be read; of numbers, and of
+    True, that there is one."""
     return name if isinstance(x, Real) else (name, id(x))
 
 

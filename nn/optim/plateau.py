@@ -1,4 +1,5 @@
-"""A rate that falls when training makes no progress. In: a loss or accuracy per epoch. Out: rates in the groups."""
+"""A rate that falls when training makes no progress. In: a loss or accuracy per epoch. Out: rates
+in the groups."""
 
 from __future__ import annotations
 
@@ -16,10 +17,12 @@ from .schedule import LRScheduler, as_epoch, as_optimizer, checked_state, per_gr
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the rates by factor when `step(metrics)` has not been better than the best for more than patience epochs.
+    """Multiplies the rates by factor when `step(metrics)` has not been better than the best for
+    more than patience epochs.
 
-    Better is less ("min") or more ("max") by threshold: a part of the best ("rel") or a difference ("abs"). After that nothing
-    counts for cooldown epochs. No rate falls below min_lr (one number or one per group), nor by less than eps.
+    Better is less ("min") or more ("max") by threshold: a part of the best ("rel") or a difference
+    ("abs"). After that nothing counts for cooldown epochs. No rate falls below min_lr (one number
+    or one per group), nor by less than eps.
 
     >>> optimizer = nn.optim.SGD([nn.Parameter([1.0])], lr=1.0)
     >>> schedule = nn.optim.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
@@ -49,20 +52,31 @@ class ReduceLROnPlateau(LRScheduler):
         self.factor = as_double(name, "factor", factor)
         if not self.factor < 1.0:
             raise errors.ArgumentError(f"{name}: factor must be less than 1, not {brief(factor)}")
-        self.patience, self.cooldown = as_int(name, "patience", patience), as_int(name, "cooldown", cooldown)
-        self.threshold, self.eps = as_double(name, "threshold", threshold), as_double(name, "eps", eps)
+        self.patience, self.cooldown = (
+            as_int(name, "patience", patience),
+            as_int(name, "cooldown", cooldown),
+        )
+        self.threshold, self.eps = (
+            as_double(name, "threshold", threshold),
+            as_double(name, "eps", eps),
+        )
         self.threshold_mode = as_choice(name, "threshold_mode", threshold_mode, ("rel", "abs"))
-        self.min_lrs = [as_double(name, "min_lr", x) for x in per_group(name, "min_lr", min_lr, optimizer)]
+        self.min_lrs = [
+            as_double(name, "min_lr", x) for x in per_group(name, "min_lr", min_lr, optimizer)
+        ]
         self.last_epoch = 0
         self.best = inf if mode == "min" else -inf
         self.num_bad_epochs = self.cooldown_counter = 0
 
     @whole
     def step(self, metrics: Any, epoch: float | None = None) -> None:  # type: ignore[override]
-        """Looks at the loss or accuracy of an epoch: a number or a 0-d Tensor, which is computed."""
+        """Looks at the loss or accuracy of an epoch: a number or a 0-d Tensor, which is
+        computed."""
         tracing().refuse("the step of a schedule")
         current = as_double("ReduceLROnPlateau.step", "metrics", metrics)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else as_epoch("ReduceLROnPlateau.step", epoch)
+        self.last_epoch = (
+            self.last_epoch + 1 if epoch is None else as_epoch("ReduceLROnPlateau.step", epoch)
+        )
         better = self.is_better(current)
         self.best = current if better else self.best
         self.num_bad_epochs = 0 if better else self.num_bad_epochs + 1
@@ -81,11 +95,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     def reduce(self) -> None:
         """Multiplies each rate by the factor, where that makes a difference."""
-        for group, old, least in zip(self.optimizer.param_groups, self.get_last_lr(), self.min_lrs, strict=False):
+        for group, old, least in zip(
+            self.optimizer.param_groups, self.get_last_lr(), self.min_lrs, strict=False
+        ):
             new = max(old * self.factor, least)
             if old - new > self.eps:
                 put(group, "lr", new)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what another schedule has seen; the rates are those of the optimiser. Errors as for all schedules."""
+        """Goes on from what another schedule has seen; the rates are those of the optimiser. Errors
+        as for all schedules."""
         vars(self).update(checked_state(self, state))

@@ -1,4 +1,5 @@
-"""Base of all schedules. In: an optimiser and the number of an epoch. Out: rates in its groups; nothing is compiled."""
+"""Base of all schedules. In: an optimiser and the number of an epoch. Out: rates in its groups;
+nothing is compiled."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def whole(step: F) -> F:
     @wraps(step)
     def call(self: LRScheduler, *args: Any, **kwargs: Any) -> Any:
         groups = [(group, group.copy()) for group in self.optimizer.param_groups]
-        tensors = versions([x for group, _ in groups for x in group.values() if isinstance(x, Tensor)])
+        tensors = versions(
+            [x for group, _ in groups for x in group.values() if isinstance(x, Tensor)]
+        )
         schedules = [(vars(s), vars(s).copy()) for s in _with_inner(self)]
         try:
             return step(self, *args, **kwargs)
@@ -42,14 +45,19 @@ def whole(step: F) -> F:
 
 def _with_inner(schedule: LRScheduler) -> list[LRScheduler]:
     """The schedule, and those that it is made of."""
-    return [schedule, *(s for inner in getattr(schedule, "schedulers", ()) for s in _with_inner(inner))]
+    return [
+        schedule,
+        *(s for inner in getattr(schedule, "schedulers", ()) for s in _with_inner(inner)),
+    ]
 
 
 class LRScheduler(Naming):
-    """The base of all schedules: the rate of each group as a function of the epoch, which `step` counts from 0.
+    """The base of all schedules: the rate of each group as a function of the epoch, which `step`
+    counts from 0.
 
-    An epoch is whatever lies between two calls of `step`. A subclass defines `rate`. The rate that a group begins with is kept
-    in it as "initial_lr"; with a last_epoch other than -1 the schedule continues after that epoch, from the "initial_lr" there.
+    An epoch is whatever lies between two calls of `step`. A subclass defines `rate`. The rate that
+    a group begins with is kept in it as "initial_lr"; with a last_epoch other than -1 the schedule
+    continues after that epoch, from the "initial_lr" there.
 
     >>> class Halved(nn.optim.LRScheduler):
     ...     def rate(self, base, epoch, k):
@@ -70,7 +78,9 @@ class LRScheduler(Naming):
             if self.last_epoch == -1:
                 group.setdefault("initial_lr", as_double(name, "lr", group["lr"]))
             elif "initial_lr" not in group:
-                raise errors.StateError(f"{name}: to continue after epoch {last_epoch}, every group needs an 'initial_lr'")
+                raise errors.StateError(
+                    f"{name}: to continue after epoch {last_epoch}, every group needs an 'initial_lr'"
+                )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.enter(self.last_epoch + 1)
 
@@ -86,9 +96,13 @@ class LRScheduler(Naming):
         try:
             rates = [self.rate(base, epoch, k) for k, base in enumerate(self.base_lrs)]
         except OverflowError:
-            raise errors.OverflowError(f"{type(self).__name__}: the rate of epoch {brief(epoch)} is too large") from None
+            raise errors.OverflowError(
+                f"{type(self).__name__}: the rate of epoch {brief(epoch)} is too large"
+            ) from None
         self.last_epoch = epoch
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=False):  # a group that was added later keeps its own
+        for group, rate in zip(
+            self.optimizer.param_groups, rates, strict=False
+        ):  # a group that was added later keeps its own
             put(group, "lr", rate)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -96,7 +110,8 @@ class LRScheduler(Naming):
         raise NotImplementedError(f"{type(self).__name__} defines no rate()")
 
     def follow(self, lr: float, base: float, epoch: Any, k: int) -> float:
-        """The rate in an epoch where others have made it lr since the last one: what `ChainedScheduler` asks for."""
+        """The rate in an epoch where others have made it lr since the last one: what
+        `ChainedScheduler` asks for."""
         return self.rate(base, epoch, k)
 
     def get_last_lr(self) -> list[float]:
@@ -108,7 +123,8 @@ class LRScheduler(Naming):
         return {name: plain(getattr(self, name)) for name in self.saved}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes to where another schedule was. Raises StateError, DTypeError, ArgumentError, and changes nothing then."""
+        """Goes to where another schedule was. Raises StateError, DTypeError, ArgumentError, and
+        changes nothing then."""
         values, before = checked_state(self, state), vars(self).copy()
         vars(self).update(values)
         try:
@@ -118,7 +134,11 @@ class LRScheduler(Naming):
             raise
 
     def __repr__(self) -> str:
-        settings = [f"{name}={value!r}" for name, value in vars(self).items() if isinstance(value, (int, float, str, list))]
+        settings = [
+            f"{name}={value!r}"
+            for name, value in vars(self).items()
+            if isinstance(value, (int, float, str, list))
+        ]
         return f"{type(self).__name__}({', '.join(settings)})"
 
 
@@ -158,7 +178,9 @@ def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[An
     groups = len(optimizer.param_groups)
     values = list(value) if isinstance(value, (list, tuple)) else [value] * groups
     if len(values) != groups:
-        raise errors.ArgumentError(f"{name}: {what} has {len(values)} values, but the optimiser has {groups} groups")
+        raise errors.ArgumentError(
+            f"{name}: {what} has {len(values)} values, but the optimiser has {groups} groups"
+        )
     return values
 
 
@@ -167,14 +189,19 @@ def plain(value: Any) -> Any:
 
 
 def checked_state(schedule: Any, state: Any) -> dict[str, Any]:
-    """What of a state belongs to the schedule: numbers where it has numbers, lists of as many where it has lists."""
+    """What of a state belongs to the schedule: numbers where it has numbers, lists of as many where
+    it has lists."""
     name = f"{type(schedule).__name__}.load_state_dict"
     if not isinstance(state, Mapping):
-        raise errors.DTypeError(f"{name}: the state must be a dict of numbers by name, not {brief(state)}")
+        raise errors.DTypeError(
+            f"{name}: the state must be a dict of numbers by name, not {brief(state)}"
+        )
     missing = [what for what in schedule.saved if what not in state]
     if missing:
         raise errors.StateError(f"{name}: the state has no {', '.join(missing)}")
-    return {what: _like(name, what, getattr(schedule, what), state[what]) for what in schedule.saved}
+    return {
+        what: _like(name, what, getattr(schedule, what), state[what]) for what in schedule.saved
+    }
 
 
 def _like(name: str, what: str, own: Any, value: Any) -> Any:
@@ -184,7 +211,9 @@ def _like(name: str, what: str, own: Any, value: Any) -> Any:
         return as_real(name, what, value)
     values = [as_double(name, f"each of {what}", v) for v in as_sequence(name, what, value)]
     if len(values) != len(own):
-        raise errors.StateError(f"{name}: {what} has {len(values)} values, but the optimiser has {len(own)} groups")
+        raise errors.StateError(
+            f"{name}: {what} has {len(values)} values, but the optimiser has {len(own)} groups"
+        )
     return values
 
 

@@ -1,4 +1,5 @@
-"""Schedules with a formula. In: the number of an epoch. Out: the rate of each group in it, with torch's names and values."""
+"""Schedules with a formula. In: the number of an epoch. Out: the rate of each group in it, with
+torch's names and values."""
 
 from __future__ import annotations
 
@@ -8,7 +9,15 @@ from math import cos, pi
 from typing import Any
 
 from ... import errors
-from ...frontend.operands.arguments import as_count, as_double, as_fraction, as_function, as_int, as_ints, as_nonnegative
+from ...frontend.operands.arguments import (
+    as_count,
+    as_double,
+    as_fraction,
+    as_function,
+    as_int,
+    as_ints,
+    as_nonnegative,
+)
 from .optimizer import Optimizer
 from .schedule import LRScheduler, Multiplied, as_optimizer, per_group
 
@@ -26,8 +35,13 @@ class StepLR(Multiplied):
     [0.5]
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size, self.gamma = as_count("StepLR", "step_size", step_size, 1), as_nonnegative("StepLR", "gamma", gamma)
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.step_size, self.gamma = (
+            as_count("StepLR", "step_size", step_size, 1),
+            as_nonnegative("StepLR", "gamma", gamma),
+        )
         super().__init__(optimizer, last_epoch)
 
     def multiplier(self, epoch: Any, k: int) -> float:
@@ -42,7 +56,13 @@ class MultiStepLR(Multiplied):
     [0.5]
     """
 
-    def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: Sequence[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
+    ) -> None:
         self.milestones = sorted(as_ints("MultiStepLR", "milestones", milestones))
         self.gamma = as_nonnegative("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
@@ -75,7 +95,13 @@ class ConstantLR(Multiplied):
     ([0.5], [1.0])
     """
 
-    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         self.factor = as_fraction("ConstantLR", "factor", factor)
         self.total_iters = as_int("ConstantLR", "total_iters", total_iters)
         super().__init__(optimizer, last_epoch)
@@ -85,7 +111,8 @@ class ConstantLR(Multiplied):
 
 
 class LinearLR(Multiplied):
-    """The first rate times a factor that goes from start_factor to end_factor in total_iters epochs: a warm-up.
+    """The first rate times a factor that goes from start_factor to end_factor in total_iters
+    epochs: a warm-up.
 
     >>> schedule = nn.optim.LinearLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), start_factor=0.5, total_iters=2)
     >>> first = schedule.get_last_lr(); schedule.step(); first, schedule.get_last_lr()
@@ -103,7 +130,9 @@ class LinearLR(Multiplied):
         self.start_factor = as_fraction("LinearLR", "start_factor", start_factor)
         self.end_factor = as_fraction("LinearLR", "end_factor", end_factor)
         if not self.start_factor:
-            raise errors.ArgumentError("LinearLR: start_factor must be greater than 0, so that the rate can grow from it")
+            raise errors.ArgumentError(
+                "LinearLR: start_factor must be greater than 0, so that the rate can grow from it"
+            )
         self.total_iters = as_count("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
@@ -120,7 +149,9 @@ class PolynomialLR(Multiplied):
     [0.25]
     """
 
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
         self.total_iters = as_count("PolynomialLR", "total_iters", total_iters, 1)
         self.power = as_nonnegative("PolynomialLR", "power", power)
         super().__init__(optimizer, last_epoch)
@@ -130,14 +161,17 @@ class PolynomialLR(Multiplied):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the first rate to eta_min in T_max epochs along half a cosine wave, and back, and so on (Loshchilov, Hutter 2017).
+    """From the first rate to eta_min in T_max epochs along half a cosine wave, and back, and so on
+    (Loshchilov, Hutter 2017).
 
     >>> schedule = nn.optim.CosineAnnealingLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), T_max=2)
     >>> schedule.step(); schedule.get_last_lr()
     [0.5]
     """
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         self.T_max = as_count("CosineAnnealingLR", "T_max", T_max, 1)
         self.eta_min = as_double("CosineAnnealingLR", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
@@ -155,16 +189,25 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """From the first rate to eta_min along half a cosine wave, again and again: in T_0 epochs, then in T_mult times as many.
+    """From the first rate to eta_min along half a cosine wave, again and again: in T_0 epochs, then
+    in T_mult times as many.
 
-    `step(epoch)` takes fractions, for rates that change within an epoch. Source: Loshchilov and Hutter 2017 (SGDR).
+    `step(epoch)` takes fractions, for rates that change within an epoch. Source: Loshchilov and
+    Hutter 2017 (SGDR).
 
     >>> schedule = nn.optim.CosineAnnealingWarmRestarts(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), T_0=1, T_mult=2)
     >>> schedule.step(0.5); half = schedule.get_last_lr(); schedule.step(2); half, schedule.get_last_lr()
     ([0.5], [0.5])
     """
 
-    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
         name = "CosineAnnealingWarmRestarts"
         self.T_0, self.T_mult = as_count(name, "T_0", T_0, 1), as_count(name, "T_mult", T_mult, 1)
         self.eta_min = as_double(name, "eta_min", eta_min)
@@ -178,7 +221,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times lr_lambda(epoch); one function for all groups, or a list of one for each.
+    """The first rate times lr_lambda(epoch); one function for all groups, or a list of one for
+    each.
 
     >>> schedule = nn.optim.LambdaLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), lambda epoch: 0.5**epoch)
     >>> schedule.step(); schedule.get_last_lr()
@@ -191,7 +235,9 @@ class LambdaLR(LRScheduler):
         lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        functions = per_group("LambdaLR", "lr_lambda", lr_lambda, as_optimizer("LambdaLR", optimizer))
+        functions = per_group(
+            "LambdaLR", "lr_lambda", lr_lambda, as_optimizer("LambdaLR", optimizer)
+        )
         self.lr_lambdas = [as_function("LambdaLR", "lr_lambda", f) for f in functions]
         super().__init__(optimizer, last_epoch)
 
@@ -200,7 +246,8 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(Multiplied):
-    """The rate of the epoch before times lr_lambda(epoch); one function for all groups, or a list of one for each.
+    """The rate of the epoch before times lr_lambda(epoch); one function for all groups, or a list
+    of one for each.
 
     >>> schedule = nn.optim.MultiplicativeLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), lambda epoch: 1 / (1 + epoch))
     >>> schedule.step(); half = schedule.get_last_lr(); schedule.step(); half, schedule.get_last_lr()
@@ -213,7 +260,9 @@ class MultiplicativeLR(Multiplied):
         lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        functions = per_group("MultiplicativeLR", "lr_lambda", lr_lambda, as_optimizer("MultiplicativeLR", optimizer))
+        functions = per_group(
+            "MultiplicativeLR", "lr_lambda", lr_lambda, as_optimizer("MultiplicativeLR", optimizer)
+        )
         self.lr_lambdas = [as_function("MultiplicativeLR", "lr_lambda", f) for f in functions]
         self.products = [[1.0] for _ in functions]  # of each group's factors up to an epoch
         super().__init__(optimizer, last_epoch)
@@ -221,5 +270,8 @@ class MultiplicativeLR(Multiplied):
     def multiplier(self, epoch: Any, k: int) -> float:
         known = self.products[k]
         for t in range(len(known), int(epoch) + 1):
-            known.append(known[-1] * as_double("MultiplicativeLR", "what lr_lambda gives", self.lr_lambdas[k](t)))
+            known.append(
+                known[-1]
+                * as_double("MultiplicativeLR", "what lr_lambda gives", self.lr_lambdas[k](t))
+            )
         return known[int(epoch)]

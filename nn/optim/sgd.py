@@ -13,10 +13,12 @@ from .optimizer import Hyperparameters, Optimizer, Rate
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent with torch's momentum: m = momentum * m + (1 - dampening) * g; p = p - lr * m.
+    """Stochastic gradient descent with torch's momentum: m = momentum * m + (1 - dampening) * g; p
+    = p - lr * m.
 
-    The first m is g. With nesterov p - lr * (g + momentum * m); weight_decay * p is added to g; maximize steps uphill.
-    params: parameters, (name, parameter) pairs, or groups like {"params": [..], "lr": 0.1}.
+    The first m is g. With nesterov p - lr * (g + momentum * m); weight_decay * p is added to g;
+    maximize steps uphill. params: parameters, (name, parameter) pairs, or groups like {"params":
+    [..], "lr": 0.1}.
 
     >>> p = nn.Parameter([1.0, 2.0])
     >>> optimizer = nn.optim.SGD([p], lr=0.25, momentum=0.5)
@@ -45,7 +47,9 @@ class SGD(Optimizer):
         maximize: bool = False,
     ) -> None:
         averaging = {"momentum": momentum, "dampening": dampening, "nesterov": nesterov}
-        super().__init__(params, {"lr": lr, **averaging, "weight_decay": weight_decay, "maximize": maximize})
+        super().__init__(
+            params, {"lr": lr, **averaging, "weight_decay": weight_decay, "maximize": maximize}
+        )
 
     def check_group(self, group: Group) -> None:
         if group["nesterov"] and (not group["momentum"] or group["dampening"]):
@@ -64,10 +68,20 @@ class SGD(Optimizer):
                 hyper["nesterov"] = True
         return extended(hyper, group)
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
+    def update(
+        self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters
+    ) -> None:
         if "momentum" not in hyper:
             p.assign(p - hyper["lr"] * grad)
             return
-        velocity = hyper["momentum"] * state["momentum_buffer"] + (hyper["gain"] * grad if "gain" in hyper else grad)
-        p.assign(p - hyper["lr"] * (grad + hyper["momentum"] * velocity if "nesterov" in hyper else velocity))
-        state["momentum_buffer"].assign(velocity)  # after what reads the old one, so that both are written in place
+        velocity = hyper["momentum"] * state["momentum_buffer"] + (
+            hyper["gain"] * grad if "gain" in hyper else grad
+        )
+        p.assign(
+            p
+            - hyper["lr"]
+            * (grad + hyper["momentum"] * velocity if "nesterov" in hyper else velocity)
+        )
+        state["momentum_buffer"].assign(
+            velocity
+        )  # after what reads the old one, so that both are written in place

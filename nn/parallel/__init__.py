@@ -1,4 +1,5 @@
-"""Training in several processes. In: a script that `python -m weft.nn.parallel -n 2 script.py` starts. Out: one model, in all."""
+"""Training in several processes. In: a script that `python -m weft.nn.parallel -n 2 script.py`
+starts. Out: one model, in all."""
 
 from __future__ import annotations
 
@@ -9,6 +10,15 @@ from .step import jit_step
 from .world import GroupError
 
 __all__ = [
-    "DistributedDataParallel", "DistributedSampler", "GroupError", "all_gather", "all_reduce",
-    "barrier", "broadcast", "is_initialized", "jit_step", "rank", "world_size",
+    "DistributedDataParallel",
+    "DistributedSampler",
+    "GroupError",
+    "all_gather",
+    "all_reduce",
+    "barrier",
+    "broadcast",
+    "is_initialized",
+    "jit_step",
+    "rank",
+    "world_size",
 ]

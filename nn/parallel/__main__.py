@@ -1,4 +1,5 @@
-"""The command line, `python -m weft.nn.parallel`. In: a number of processes and a script. Out: its exit status."""
+"""The command line, `python -m weft.nn.parallel`. In: a number of processes and a script. Out: its
+exit status."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except errors.WeftError as error:
         print(f"weft.nn.parallel: {error}", file=sys.stderr)
         return MISUSED
-    arguments = launcher.command(mpiexec, args.processes, threads, args.prefix, [args.script, *args.arguments])
+    arguments = launcher.command(
+        mpiexec, args.processes, threads, args.prefix, [args.script, *args.arguments]
+    )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         return launcher.launch(arguments, args.prefix)
@@ -45,13 +48,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("python -m weft.nn.parallel", description=ABOUT, epilog=END, formatter_class=raw)
+    parser = argparse.ArgumentParser(
+        "python -m weft.nn.parallel", description=ABOUT, epilog=END, formatter_class=raw
+    )
     number = ("-n", "--nproc_per_node")
-    parser.add_argument(*number, dest="processes", type=_positive, required=True, metavar="N", help="how many processes")
-    parser.add_argument("--threads", type=_positive, metavar="N", help=f"of each process (default: {DIVIDED})")
-    parser.add_argument("--prefix", action="store_true", help="begin each line of output with the rank it comes from")
+    parser.add_argument(
+        *number,
+        dest="processes",
+        type=_positive,
+        required=True,
+        metavar="N",
+        help="how many processes",
+    )
+    parser.add_argument(
+        "--threads", type=_positive, metavar="N", help=f"of each process (default: {DIVIDED})"
+    )
+    parser.add_argument(
+        "--prefix",
+        action="store_true",
+        help="begin each line of output with the rank it comes from",
+    )
     parser.add_argument("script", type=_script, help="the Python file to run")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what the script gets")
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="...", help="what the script gets"
+    )
     return parser
 
 

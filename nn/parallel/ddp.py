@@ -37,23 +37,28 @@ WHO = "DistributedDataParallel"
 
 @dataclass
 class Held:
-    """What a Module has from the start, found once: to walk through a tree takes as long as to average its gradients."""
+    """What a Module has from the start, found once: to walk through a tree takes as long as to
+    average its gradients."""
 
     parameters: Sequence[Tensor]
     buffers: Sequence[Tensor]
 
 
 class DistributedDataParallel(Module):
-    """A Module in several processes: each works on its own batch, and backward() leaves the mean of all gradients in .grad.
+    """A Module in several processes: each works on its own batch, and backward() leaves the mean of
+    all gradients in .grad.
 
-    At the start every process takes the Parameters and Buffers of rank 0; those that the Module gets later are left alone. The
-    mean over processes is that over the joined batch if the batches are equally large and the loss is a mean. Gradients travel
-    in buckets of bucket_cap_mb MiB; a Parameter without gradient in some processes counts as zero there. With broadcast_buffers,
-    Buffers (running statistics) are those of rank 0 after each backward(), else each process keeps its own.
+    At the start every process takes the Parameters and Buffers of rank 0; those that the Module
+    gets later are left alone. The mean over processes is that over the joined batch if the batches
+    are equally large and the loss is a mean. Gradients travel in buckets of bucket_cap_mb MiB; a
+    Parameter without gradient in some processes counts as zero there. With broadcast_buffers,
+    Buffers (running statistics) are those of rank 0 after each backward(), else each process keeps
+    its own.
 
-    Names are those of the Module, without `module.` before them: a state_dict fits with and without several processes.
-    backward() computes the gradients at once. In a jitted function it cannot, since no program calls another process: see
-    `jit_step`. Alone this is the Module itself. Raises ArgumentError, StateError where the processes' Modules differ.
+    Names are those of the Module, without `module.` before them: a state_dict fits with and without
+    several processes. backward() computes the gradients at once. In a jitted function it cannot,
+    since no program calls another process: see `jit_step`. Alone this is the Module itself. Raises
+    ArgumentError, StateError where the processes' Modules differ.
 
     >>> model = nn.parallel.DistributedDataParallel(nn.Linear(3, 2))
     >>> model(wf.ones(4, 3)).sum().backward()
@@ -61,7 +66,9 @@ class DistributedDataParallel(Module):
     [('weight', (2, 3)), ('bias', (2,))]
     """
 
-    def __init__(self, module: Module, *, broadcast_buffers: bool = True, bucket_cap_mb: float = 25) -> None:
+    def __init__(
+        self, module: Module, *, broadcast_buffers: bool = True, bucket_cap_mb: float = 25
+    ) -> None:
         if not isinstance(module, Module):
             raise errors.DTypeError(f"{WHO}: the module must be a Module, not {brief(module)}")
         cap = as_positive(WHO, "bucket_cap_mb", bucket_cap_mb)
@@ -70,7 +77,9 @@ class DistributedDataParallel(Module):
         self._averages = True
         tracing().refuse(WHO)
         if not any(p.requires_grad for p in module.parameters()):
-            raise errors.ArgumentError(f"{WHO}: {type(module).__name__} has no Parameter that requires a gradient")
+            raise errors.ArgumentError(
+                f"{WHO}: {type(module).__name__} has no Parameter that requires a gradient"
+            )
         self._require_same()
         self._held = Held([*self.parameters()], [*self.buffers()])
         self._take_from_first([*self._held.parameters, *self._held.buffers])
@@ -82,7 +91,8 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Inside, backward() adds to the gradients of this process alone; the next one outside averages what has come up."""
+        """Inside, backward() adds to the gradients of this process alone; the next one outside
+        averages what has come up."""
         before, self._averages = self._averages, False
         try:
             yield
@@ -90,7 +100,8 @@ class DistributedDataParallel(Module):
             self._averages = before
 
     def after_backward(self) -> None:
-        """What backward() calls when it has led to Parameters of this Module, and their gradients are complete."""
+        """What backward() calls when it has led to Parameters of this Module, and their gradients
+        are complete."""
         if not self._averages or world().comm is None:
             return
         if (trace := state.trace()) is not None:
@@ -101,7 +112,8 @@ class DistributedDataParallel(Module):
         self.all_reduce()
 
     def all_reduce(self) -> None:
-        """Averages the gradients over the processes, as backward() does outside of no_sync(). Raises GroupError."""
+        """Averages the gradients over the processes, as backward() does outside of no_sync().
+        Raises GroupError."""
         tracing().refuse(f"all_reduce of a {WHO}")
         if world().comm is None:
             return
@@ -110,7 +122,9 @@ class DistributedDataParallel(Module):
         layouts = [flat.layout(p) for p in learned]
         for places in flat.buckets(layouts, self._cap):
             bucket = [layouts[i] for i in places]
-            mean = reduced(world(), flat.packed([learned[i].grad for i in places], bucket), mean=True)
+            mean = reduced(
+                world(), flat.packed([learned[i].grad for i in places], bucket), mean=True
+            )
             for i, gradient in zip(places, flat.parts(mean, bucket), strict=True):
                 learned[i].grad = gradient
         if self._follows:
@@ -127,12 +141,15 @@ class DistributedDataParallel(Module):
         return [p for i, p in enumerate(parameters) if every[:, i].any()]
 
     def _require_same(self) -> None:
-        """Raises StateError in every process, naming the first name, dtype or shape that differs."""
+        """Raises StateError in every process, naming the first name, dtype or shape that
+        differs."""
         world().agree(f"{WHO}({type(self.module).__name__})")
         named = [*self.named_parameters(), *self.named_buffers()]
         every = world().same([f"{name} {t.dtype.name}{list(t.shape)}" for name, t in named])
         if every is not None:
-            raise errors.StateError(f"{WHO}: the processes have different Modules: {_first_difference(every)}")
+            raise errors.StateError(
+                f"{WHO}: the processes have different Modules: {_first_difference(every)}"
+            )
 
     def _take_from_first(self, tensors: Sequence[Tensor]) -> None:
         """Each process gets the values of rank 0."""

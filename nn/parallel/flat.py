@@ -1,6 +1,7 @@
 """Tensors in flat memory, and back. In: Tensors or arrays, or elements in a row. Out: the other.
 
-What is copied out of Tensors and what they get is memory of its own, so that nothing which was computed from them changes.
+What is copied out of Tensors and what they get is memory of its own, so that nothing which was
+computed from them changes.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ Layout = tuple[DType, tuple[int, ...]]
 def layout(x: Tensor | Array) -> Layout:
     """The dtype and the shape. Raises DTypeError, DeviceError."""
     if isinstance(x, Tensor) and x.device != "cpu":
-        raise errors.DeviceError(f"parallel: messages come from the CPU's memory, but this Tensor is on {x.device}: pass x.cpu()")
+        raise errors.DeviceError(
+            f"parallel: messages come from the CPU's memory, but this Tensor is on {x.device}: pass x.cpu()"
+        )
     return as_dtype(x.dtype), tuple(x.shape)
 
 
 def buckets(layouts: Sequence[Layout], cap: int) -> Iterator[list[int]]:
-    """The places of neighbours of one dtype, of at most `cap` bytes together; what is larger stands alone."""
+    """The places of neighbours of one dtype, of at most `cap` bytes together; what is larger stands
+    alone."""
     bucket: list[int] = []
     filled = 0
     for i, (dtype, shape) in enumerate(layouts):

@@ -1,7 +1,9 @@
-"""Operations of all processes together. In: a Tensor or an array in each of them. Out: what comes of all.
+"""Operations of all processes together. In: a Tensor or an array in each of them. Out: what comes
+of all.
 
-Each of these functions is called by all processes in the same order, with the same shapes and dtypes; where they differ, or one
-has ended, all get a GroupError that says what each does. With one process they need neither MPI nor mpi4py.
+Each of these functions is called by all processes in the same order, with the same shapes and
+dtypes; where they differ, or one has ended, all get a GroupError that says what each does. With one
+process they need neither MPI nor mpi4py.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def world_size() -> int:
 
 
 def is_initialized() -> bool:
-    """True if this process has joined others, as in every process that `python -m weft.nn.parallel` starts.
+    """True if this process has joined others, as in every process that `python -m weft.nn.parallel`
+    starts.
 
     >>> nn.parallel.is_initialized()
     False
@@ -62,11 +65,13 @@ def barrier() -> None:
 
 
 def all_reduce(tensor: Data, op: str = "sum") -> Data:
-    """Gives the Tensor or array, of one shape and dtype in all processes, its "sum" or "mean" over them; returns it.
+    """Gives the Tensor or array, of one shape and dtype in all processes, its "sum" or "mean" over
+    them; returns it.
 
-    Added in the order of the ranks: the same bits in every process and every run. Integers wrap; 16-bit floats are added in
-    float32 and rounded once. A Tensor loses its history; expressions made from it keep the old value.
-    Raises ArgumentError, DTypeError for bools and for the mean of integers, GroupError.
+    Added in the order of the ranks: the same bits in every process and every run. Integers wrap;
+    16-bit floats are added in float32 and rounded once. A Tensor loses its history; expressions
+    made from it keep the old value. Raises ArgumentError, DTypeError for bools and for the mean of
+    integers, GroupError.
 
     >>> loss = wf.tensor(2.0)
     >>> nn.parallel.all_reduce(loss, "mean").item()
@@ -75,23 +80,29 @@ def all_reduce(tensor: Data, op: str = "sum") -> Data:
     layout = _layout("all_reduce", tensor)
     mean = as_choice("all_reduce", "op", op, OPS) == "mean"
     if layout[0].kind == "b" or (mean and not layout[0].is_float):
-        raise errors.DTypeError(f"all_reduce: there is no {op} of {layout[0].name}: convert it first")
+        raise errors.DTypeError(
+            f"all_reduce: there is no {op} of {layout[0].name}: convert it first"
+        )
     world().agree(f"all_reduce(op={op!r}) of {_described(layout)}")
     flat.replace(tensor, reduced(world(), flat.packed([tensor], [layout]), mean))
     return tensor
 
 
 def broadcast(tensor: Data, src: int = 0) -> Data:
-    """Gives the Tensor or array, of one shape and dtype in all processes, the value that it has in process `src`; returns it.
+    """Gives the Tensor or array, of one shape and dtype in all processes, the value that it has in
+    process `src`; returns it.
 
-    A Tensor loses its history; expressions made from it keep the old value. Raises ArgumentError, DTypeError, GroupError.
+    A Tensor loses its history; expressions made from it keep the old value. Raises ArgumentError,
+    DTypeError, GroupError.
 
     >>> nn.parallel.broadcast(wf.arange(3)).tolist()
     [0, 1, 2]
     """
     layout = _layout("broadcast", tensor)
     if not 0 <= as_int("broadcast", "src", src) < world_size():
-        raise errors.ArgumentError(f"broadcast: src must be the rank of one of {world_size()} processes, not {src}")
+        raise errors.ArgumentError(
+            f"broadcast: src must be the rank of one of {world_size()} processes, not {src}"
+        )
     world().agree(f"broadcast(src={src}) of {_described(layout)}")
     values = flat.packed([tensor], [layout])
     if world().comm is not None:
@@ -101,7 +112,8 @@ def broadcast(tensor: Data, src: int = 0) -> Data:
 
 
 def all_gather(tensor: Tensor | Array) -> list[Tensor]:
-    """The Tensors or arrays of all processes, of one shape and dtype, in the order of the ranks. Raises DTypeError, GroupError.
+    """The Tensors or arrays of all processes, of one shape and dtype, in the order of the ranks.
+    Raises DTypeError, GroupError.
 
     >>> [t.tolist() for t in nn.parallel.all_gather(wf.arange(3))]
     [[0, 1, 2]]
@@ -119,7 +131,9 @@ def all_gather(tensor: Tensor | Array) -> list[Tensor]:
 def _layout(name: str, tensor: Any) -> flat.Layout:
     tracing().refuse(name)
     if not isinstance(tensor, (Tensor, np.ndarray)):
-        raise errors.DTypeError(f"{name}: the tensor must be a Tensor or a NumPy array, not {brief(tensor)}")
+        raise errors.DTypeError(
+            f"{name}: the tensor must be a Tensor or a NumPy array, not {brief(tensor)}"
+        )
     return flat.layout(tensor)
 
 

@@ -1,4 +1,5 @@
-"""Starts the processes of a script. In: their number, a script, its arguments. Out: their output and one exit status."""
+"""Starts the processes of a script. In: their number, a script, its arguments. Out: their output
+and one exit status."""
 
 from __future__ import annotations
 
@@ -32,12 +33,34 @@ def find_mpiexec() -> str:
     return mpiexec
 
 
-def command(mpiexec: str, processes: int, threads: int, prefix: bool, script: Sequence[str]) -> list[str]:
-    """What starts the processes: on the cores that there are, each free to run on any of them; none reads stdin."""
+def command(
+    mpiexec: str, processes: int, threads: int, prefix: bool, script: Sequence[str]
+) -> list[str]:
+    """What starts the processes: on the cores that there are, each free to run on any of them; none
+    reads stdin."""
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []  # as in most containers
     shown = ["--output", "rank"] if prefix else []
-    placed = ["--oversubscribe", "--bind-to", "none", "--stdin", "none", "-x", f"WEFT_NUM_THREADS={threads}"]
-    return [mpiexec, "-n", str(processes), *root, *placed, *shown, sys.executable, "-m", f"{__package__}.worker", *script]
+    placed = [
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "--stdin",
+        "none",
+        "-x",
+        f"WEFT_NUM_THREADS={threads}",
+    ]
+    return [
+        mpiexec,
+        "-n",
+        str(processes),
+        *root,
+        *placed,
+        *shown,
+        sys.executable,
+        "-m",
+        f"{__package__}.worker",
+        *script,
+    ]
 
 
 def threads_each(processes: int) -> int:
@@ -46,9 +69,11 @@ def threads_each(processes: int) -> int:
 
 
 def launch(arguments: Sequence[str], prefix: bool) -> int:
-    """Runs such a command; its exit status, 128 + n for signal n. Says on stderr which process failed."""
+    """Runs such a command; its exit status, 128 + n for signal n. Says on stderr which process
+    failed."""
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    # A group of its own: Ctrl-C reaches this process alone, which signals mpiexec once. At a second signal it would abandon them.
+    # A group of its own: Ctrl-C reaches this process alone, which signals mpiexec once. At a second
+    # signal it would abandon them.
     running = subprocess.Popen(
         arguments,
         stdin=nothing,
@@ -59,7 +84,9 @@ def launch(arguments: Sequence[str], prefix: bool) -> int:
     )
     out, err = Sieve(prefix), Sieve(prefix)
     pairs = [(running.stdout, sys.stdout, out), (running.stderr, sys.stderr, err)]
-    readers = [Thread(target=_forward, args=pair, daemon=True) for pair in pairs if pair[0] is not None]
+    readers = [
+        Thread(target=_forward, args=pair, daemon=True) for pair in pairs if pair[0] is not None
+    ]
     for reader in readers:
         reader.start()
     try:
@@ -69,7 +96,10 @@ def launch(arguments: Sequence[str], prefix: bool) -> int:
     for reader in readers:
         reader.join()
     if status:
-        print(f"weft.nn.parallel: {reason(err.said) or f'mpiexec ended with status {status}'}", file=sys.stderr)
+        print(
+            f"weft.nn.parallel: {reason(err.said) or f'mpiexec ended with status {status}'}",
+            file=sys.stderr,
+        )
     return status if status >= 0 else 128 - status
 
 

@@ -1,4 +1,5 @@
-"""Messages of mpiexec itself. In: the stderr of all processes. Out: the same without its messages, and one line for those.
+"""Messages of mpiexec itself. In: the stderr of all processes. Out: the same without its messages,
+and one line for those.
 
 Open MPI puts each message between two lines of dashes, like
 
@@ -37,13 +38,16 @@ def reason(said: Iterable[str]) -> str | None:
 
 
 class Sieve:
-    """Lets through what comes out of the processes as it comes, but for mpiexec's messages, which it keeps in `said`."""
+    """Lets through what comes out of the processes as it comes, but for mpiexec's messages, which
+    it keeps in `said`."""
 
     def __init__(self, prefix: bool = False) -> None:
         self.said: list[str] = []
         self._prefix = prefix  # each line names its rank, as mpiexec writes it
         self._message: list[bytes] = []  # from its first rule on
-        self._rest = b""  # of the last line, as long as it may become a rule or lacks a part of its prefix
+        self._rest = (
+            b""  # of the last line, as long as it may become a rule or lacks a part of its prefix
+        )
 
     def through(self, data: bytes) -> bytes:
         """What may be written by now."""

@@ -1,7 +1,9 @@
-"""Sums over processes. In: flat memory with as many elements in each process. Out: their sum or mean, the same bits in all.
+"""Sums over processes. In: flat memory with as many elements in each process. Out: their sum or
+mean, the same bits in all.
 
-Each process gets one part of the elements of all, adds them in the order of the ranks, and gives its sums to all. So an element
-is added up once, in an order that depends on nothing but the number of processes, and 2 (n-1)/n of the memory is sent.
+Each process gets one part of the elements of all, adds them in the order of the ranks, and gives
+its sums to all. So an element is added up once, in an order that depends on nothing but the number
+of processes, and 2 (n-1)/n of the memory is sent.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ Array = np.ndarray[Any, Any]
 
 def writable(stored: Storage) -> Array:
     """Fresh memory, as an array for a moment."""
-    return stored.buffer.as_numpy(stored.dtype.carrier, stored.shape, stored.strides, writeable=True, export=False)
+    return stored.buffer.as_numpy(
+        stored.dtype.carrier, stored.shape, stored.strides, writeable=True, export=False
+    )
 
 
 def octets(stored: Storage) -> Array:
@@ -31,11 +35,14 @@ def octets(stored: Storage) -> Array:
 
 
 def reduced(world: World, values: Storage, mean: bool) -> Storage:
-    """Sum or mean over all processes, which call this with as many elements each; alone, the values themselves."""
+    """Sum or mean over all processes, which call this with as many elements each; alone, the values
+    themselves."""
     if world.comm is None:
         return values
     total, size = allocate(values.dtype, values.shape), values.dtype.itemsize
-    bounds = [size * (values.shape[0] * rank // world.size) for rank in range(world.size + 1)]  # of each process's part, in bytes
+    bounds = [
+        size * (values.shape[0] * rank // world.size) for rank in range(world.size + 1)
+    ]  # of each process's part, in bytes
     counts = [end - start for start, end in pairwise(bounds)]
     own = counts[world.rank]
     parts = np.empty((world.size, own), np.uint8)
@@ -55,7 +62,11 @@ def summed(parts: Array, dtype: DType, mean: bool) -> Array:
             total += _values(part, dtype)
         if mean:
             total /= len(parts)
-        return bfloat16.bits(total) if dtype is dt.bfloat16 else total.astype(dtype.carrier, copy=False)
+        return (
+            bfloat16.bits(total)
+            if dtype is dt.bfloat16
+            else total.astype(dtype.carrier, copy=False)
+        )
 
 
 def _values(part: Array, dtype: DType) -> Array:

@@ -1,4 +1,5 @@
-"""Shares of a data set for processes. In: a data set, the number of processes, an epoch. Out: the rows of this process."""
+"""Shares of a data set for processes. In: a data set, the number of processes, an epoch. Out: the
+rows of this process."""
 
 from __future__ import annotations
 
@@ -16,11 +17,13 @@ from .reduce import Array
 
 
 class DistributedSampler(Sampler):
-    """Deals the rows of a data set, or of so many rows, out to the processes: every num_replicas-th from the one of `rank` on.
+    """Deals the rows of a data set, or of so many rows, out to the processes: every num_replicas-th
+    from the one of `rank` on.
 
-    shuffle: in an order that depends on seed and epoch alone, so it is the same in all processes; call set_epoch(epoch) before
-    each pass for another one. Each process gets as many rows: the first ones again to make it even, or with drop_last the
-    last ones not. num_replicas and rank are those of this process unless given. Raises ArgumentError, DTypeError.
+    shuffle: in an order that depends on seed and epoch alone, so it is the same in all processes;
+    call set_epoch(epoch) before each pass for another one. Each process gets as many rows: the
+    first ones again to make it even, or with drop_last the last ones not. num_replicas and rank are
+    those of this process unless given. Raises ArgumentError, DTypeError.
 
     >>> sampler = nn.parallel.DistributedSampler(5, num_replicas=2, rank=1, shuffle=False)
     >>> len(sampler), list(sampler)
@@ -38,12 +41,19 @@ class DistributedSampler(Sampler):
     ) -> None:
         who = type(self).__name__
         self.dataset, self._rows = dataset, _length(who, dataset)
-        self.num_replicas = world_size() if num_replicas is None else as_int(who, "num_replicas", num_replicas)
+        self.num_replicas = (
+            world_size() if num_replicas is None else as_int(who, "num_replicas", num_replicas)
+        )
         self.rank = own_rank() if rank is None else as_int(who, "rank", rank)
         self.seed, self.epoch = as_count(who, "seed", seed), 0
-        self.shuffle, self.drop_last = as_bool(who, "shuffle", shuffle), as_bool(who, "drop_last", drop_last)
+        self.shuffle, self.drop_last = (
+            as_bool(who, "shuffle", shuffle),
+            as_bool(who, "drop_last", drop_last),
+        )
         if not 0 <= self.rank < self.num_replicas:
-            raise errors.ArgumentError(f"{who}: rank {self.rank} is not one of {self.num_replicas} processes")
+            raise errors.ArgumentError(
+                f"{who}: rank {self.rank} is not one of {self.num_replicas} processes"
+            )
 
     def set_epoch(self, epoch: int) -> None:
         """The next pass shuffles in the order of this epoch, an int from 0 on."""
@@ -51,15 +61,25 @@ class DistributedSampler(Sampler):
 
     def order(self) -> Array:
         """The rows of a pass of this process."""
-        rows = np.random.default_rng([self.seed, self.epoch]).permutation(self._rows) if self.shuffle else np.arange(self._rows)
+        rows = (
+            np.random.default_rng([self.seed, self.epoch]).permutation(self._rows)
+            if self.shuffle
+            else np.arange(self._rows)
+        )
         return np.resize(rows, len(self) * self.num_replicas)[self.rank :: self.num_replicas]
 
     def __len__(self) -> int:
         """How many rows each process gets."""
-        return self._rows // self.num_replicas if self.drop_last else -(-self._rows // self.num_replicas)
+        return (
+            self._rows // self.num_replicas
+            if self.drop_last
+            else -(-self._rows // self.num_replicas)
+        )
 
 
 def _length(who: str, dataset: Any) -> int:
     if not isinstance(dataset, int) and not hasattr(dataset, "__len__"):
-        raise errors.DTypeError(f"{who}: the dataset must have a length, or be one, unlike {brief(dataset)}")
+        raise errors.DTypeError(
+            f"{who}: the dataset must have a length, or be one, unlike {brief(dataset)}"
+        )
     return as_count(who, "the length", dataset if isinstance(dataset, int) else len(dataset))

@@ -1,4 +1,5 @@
-"""Compiled training steps of several processes. In: a model, its optimiser, its loss. Out: a function that makes one step."""
+"""Compiled training steps of several processes. In: a model, its optimiser, its loss. Out: a
+function that makes one step."""
 
 from __future__ import annotations
 
@@ -24,12 +25,14 @@ def jit_step(
     loss: Callable[..., Any],
     before_update: Callable[[], object] | None = None,
 ) -> Callable[..., Any]:
-    """A function of the arguments of `loss` that makes one training step and returns what `loss` returns: of this process.
+    """A function of the arguments of `loss` that makes one training step and returns what `loss`
+    returns: of this process.
 
-    loss: a function that returns a Tensor of one element, or a tuple that begins with it. Loss and gradients are one native call,
-    the update is another, and between them the gradients are averaged over all processes; alone, all is one native call.
-    before_update: what is done to the averaged gradients in .grad, as to clip them; traced like the rest.
-    Gradients from before are forgotten; none are left. Raises DTypeError, JitError, GroupError.
+    loss: a function that returns a Tensor of one element, or a tuple that begins with it. Loss and
+    gradients are one native call, the update is another, and between them the gradients are
+    averaged over all processes; alone, all is one native call. before_update: what is done to the
+    averaged gradients in .grad, as to clip them; traced like the rest. Gradients from before are
+    forgotten; none are left. Raises DTypeError, JitError, GroupError.
 
     >>> model = nn.parallel.DistributedDataParallel(nn.Linear(3, 2))
     >>> optimizer = nn.optim.SGD(model.parameters(), lr=0.1)
@@ -38,11 +41,18 @@ def jit_step(
     ()
     """
     if not isinstance(model, DistributedDataParallel):
-        raise errors.DTypeError(f"jit_step: the model must be a DistributedDataParallel, not {brief(model)}")
+        raise errors.DTypeError(
+            f"jit_step: the model must be a DistributedDataParallel, not {brief(model)}"
+        )
     as_function("jit_step", "the loss", loss)
-    prepare = as_function("jit_step", "before_update", (lambda: None) if before_update is None else before_update)
+    prepare = as_function(
+        "jit_step", "before_update", (lambda: None) if before_update is None else before_update
+    )
     parameters = [*model.parameters()]
-    gradients, update = _first_half(model, parameters, loss), _second_half(parameters, prepare, optimizer)
+    gradients, update = (
+        _first_half(model, parameters, loss),
+        _second_half(parameters, prepare, optimizer),
+    )
 
     def alone(*args: Any, **kwargs: Any) -> Any:
         result, own = gradients(*args, **kwargs)
@@ -64,7 +74,9 @@ def jit_step(
     return step
 
 
-def _first_half(model: DistributedDataParallel, parameters: Parameters, loss: Callable[..., Any]) -> Callable[..., Any]:
+def _first_half(
+    model: DistributedDataParallel, parameters: Parameters, loss: Callable[..., Any]
+) -> Callable[..., Any]:
     """(what `loss` returns, the gradients of this process) from the arguments of `loss`."""
 
     def gradients(*args: Any, **kwargs: Any) -> Any:
@@ -77,7 +89,9 @@ def _first_half(model: DistributedDataParallel, parameters: Parameters, loss: Ca
     return gradients
 
 
-def _second_half(parameters: Parameters, prepare: Callable[[], object], optimizer: Optimizer) -> Callable[..., None]:
+def _second_half(
+    parameters: Parameters, prepare: Callable[[], object], optimizer: Optimizer
+) -> Callable[..., None]:
     """The update from averaged gradients."""
 
     def update(averaged: list[Tensor | None]) -> None:

@@ -1,4 +1,5 @@
-"""One process of several, `python -m weft.nn.parallel.worker script.py ...`. In: a script. Out: its exit status, known to all."""
+"""One process of several, `python -m weft.nn.parallel.worker script.py ...`. In: a script. Out: its
+exit status, known to all."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from .world import die, end_with_parent, world
 
 
 def run(script: str, args: Sequence[str]) -> None:
-    """Runs the script as Python would. If it fails, this process ends at once, and the launcher ends the others."""
+    """Runs the script as Python would. If it fails, this process ends at once, and the launcher
+    ends the others."""
     sys.argv = [script, *args]
     sys.path[0] = str(Path(script).resolve().parent)
     end_with_parent(signal.SIGKILL)  # mpiexec asks before it ends itself
@@ -41,7 +43,9 @@ def exit_status(code: Any) -> int:
 def _of_script(error: BaseException) -> Any:
     """The traceback from the script on, without what has started it."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(("<frozen runpy", __file__)):
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(
+        ("<frozen runpy", __file__)
+    ):
         trace = trace.tb_next
     return trace
 

@@ -1,7 +1,9 @@
-"""The processes that compute together. In: what started this process. Out: one World, joined at first use.
+"""The processes that compute together. In: what started this process. Out: one World, joined at
+first use.
 
-Before every operation each process tells the others in 16 bytes what it is about to do, so that those which differ, or one that
-has ended, are an error in all of them instead of a wait without end. The end of a script is such an operation, too.
+Before every operation each process tells the others in 16 bytes what it is about to do, so that
+those which differ, or one that has ended, are an error in all of them instead of a wait without
+end. The end of a script is such an operation, too.
 """
 
 from __future__ import annotations
@@ -42,12 +44,16 @@ class World:
         self.broken: str | None = None  # why nothing can be done together any more
 
     def agree(self, call: str) -> None:
-        """Returns when every process is about to make this call. Raises GroupError in all of them if they differ."""
+        """Returns when every process is about to make this call. Raises GroupError in all of them
+        if they differ."""
         if self.comm is None:
             return
         if self.broken is not None:
             raise GroupError(self.broken)
-        own, every = blake2b(call.encode(), digest_size=DIGEST).digest(), bytearray(DIGEST * self.size)
+        own, every = (
+            blake2b(call.encode(), digest_size=DIGEST).digest(),
+            bytearray(DIGEST * self.size),
+        )
         self.comm.Allgather(own, every)
         if every != own * self.size:
             self.broken = difference(self.comm.allgather(call))
@@ -61,7 +67,8 @@ class World:
         return None if all(other == every[0] for other in every) else every
 
     def leave(self) -> None:
-        """At the end of the script: waits until the others have come there, too; where they have not, they get the error."""
+        """At the end of the script: waits until the others have come there, too; where they have
+        not, they get the error."""
         if self.broken is not None:
             print(f"rank {self.rank} ends after a GroupError: {self.broken}", file=sys.stderr)
             die(1)
@@ -74,7 +81,10 @@ def difference(calls: Sequence[str]) -> str:
     ranks: dict[str, list[int]] = {}
     for rank, call in enumerate(calls):
         ranks.setdefault(call, []).append(rank)
-    parts = [f"rank{'s' * (len(who) > 1)} {', '.join(map(str, who))}: {call}" for call, who in ranks.items()]
+    parts = [
+        f"rank{'s' * (len(who) > 1)} {', '.join(map(str, who))}: {call}"
+        for call, who in ranks.items()
+    ]
     return f"the processes are not at the same operation: {'; '.join(parts)}"
 
 
@@ -111,7 +121,9 @@ def _join(processes: int) -> World:
         raise errors.MissingPackageError(f"{NEEDED}: {error}") from None
     if everyone.Get_size() != processes:
         what = f"the launcher started {processes} processes, but mpi4py sees {everyone.Get_size()}"
-        raise GroupError(f"{what}: they belong to different MPI libraries; start with python -m weft.nn.parallel")
+        raise GroupError(
+            f"{what}: they belong to different MPI libraries; start with python -m weft.nn.parallel"
+        )
     joined = World(everyone.Dup())  # its messages never meet those of the script
     atexit.register(joined.leave)
     shown = sys.excepthook
@@ -125,6 +137,7 @@ def _join(processes: int) -> World:
 
 
 def end_with_parent(signal: int) -> None:
-    """This process gets the signal when its parent ends, in whatever way: on Linux. It lasts through exec, not through fork."""
+    """This process gets the signal when its parent ends, in whatever way: on Linux. It lasts
+    through exec, not through fork."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal)

@@ -1,4 +1,5 @@
-"""Usual parametrizations of weights. In: a layer and the name of a weight. Out: the layer, its weight made of others."""
+"""Usual parametrizations of weights. In: a layer and the name of a weight. Out: the layer, its
+weight made of others."""
 
 from __future__ import annotations
 
@@ -43,11 +44,12 @@ class _WeightNorm(Module):
 
 @naming
 def weight_norm(module: Module, name: str = "weight", axis: int | None = 0) -> Module:
-    """Lets a weight be g * v / |v|, with |v| over all axes but one, or over all with axis=None (Salimans and Kingma 2016).
+    """Lets a weight be g * v / |v|, with |v| over all axes but one, or over all with axis=None
+    (Salimans and Kingma 2016).
 
-    g and v are learned, `parametrizations.<name>.original0` and `original1` of the state; the weight stays as it is at first.
-    `parametrize.remove_parametrizations(module, name)` makes it a plain weight again. Returns the module. Raises ArgumentError,
-    AxisError, DTypeError.
+    g and v are learned, `parametrizations.<name>.original0` and `original1` of the state; the
+    weight stays as it is at first. `parametrize.remove_parametrizations(module, name)` makes it a
+    plain weight again. Returns the module. Raises ArgumentError, AxisError, DTypeError.
 
     >>> layer = nn.utils.weight_norm(nn.Linear(20, 30))
     >>> layer(wf.ones(2, 20)).shape, layer.parametrizations["weight"].original0.shape
@@ -63,7 +65,10 @@ class _SpectralNorm(Module):
         self.n_power_iterations, self.axis, self.eps = n_power_iterations, axis, eps
         if weight.ndim > 1:
             matrix = self._matrix(weight.detach())
-            u, v = (F.normalize(ops.randn(n).to(matrix.device).to(dtype=matrix.dtype), axis=0, eps=eps) for n in matrix.shape)
+            u, v = (
+                F.normalize(ops.randn(n).to(matrix.device).to(dtype=matrix.dtype), axis=0, eps=eps)
+                for n in matrix.shape
+            )
             for _ in range(FIRST_ITERATIONS):
                 u, v = _iterated(matrix, v, eps)
             self._u, self._v = Buffer(u), Buffer(v)
@@ -98,18 +103,25 @@ _iterated = jit(_iteration, static_argnames="eps")
 
 @naming
 def spectral_norm(
-    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, axis: int | None = None
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    axis: int | None = None,
 ) -> Module:
-    """Divides a weight by its greatest singular value, as a matrix of one axis by all others (Miyato et al. 2018).
+    """Divides a weight by its greatest singular value, as a matrix of one axis by all others
+    (Miyato et al. 2018).
 
-    The value is estimated from the singular vectors, buffers of the state, which each access in training mode improves by
-    n_power_iterations. axis: 0 unless given, 1 for ConvTranspose layers. The original, `parametrizations.<name>.original`, is
-    learned. `parametrize.remove_parametrizations(module, name)` makes it a plain weight again. Returns the module. Raises
-    ArgumentError, AxisError, DTypeError.
+    The value is estimated from the singular vectors, buffers of the state, which each access in
+    training mode improves by n_power_iterations. axis: 0 unless given, 1 for ConvTranspose layers.
+    The original, `parametrizations.<name>.original`, is learned.
+    `parametrize.remove_parametrizations(module, name)` makes it a plain weight again. Returns the
+    module. Raises ArgumentError, AxisError, DTypeError.
 
     >>> layer = nn.utils.spectral_norm(nn.Linear(20, 30))
     >>> layer(wf.ones(2, 20)).shape, [*layer.state_dict()][1:]
-    ((2, 30), ['parametrizations.weight.original', 'parametrizations.weight.0._u', 'parametrizations.weight.0._v'])
+    ((2, 30), ['parametrizations.weight.original', 'parametrizations.weight.0._u',
+    'parametrizations.weight.0._v'])
     """
     weight = _plain("spectral_norm", module, name)
     times, least = (
@@ -124,5 +136,7 @@ def spectral_norm(
 def _plain(function: str, module: Any, name: str) -> Tensor:
     """The weight, which no parametrization makes yet."""
     if isinstance(module, Module) and is_parametrized(module, name):
-        raise errors.ArgumentError(f"{function}: {type(module).__name__}.{name} is parametrised already")
+        raise errors.ArgumentError(
+            f"{function}: {type(module).__name__}.{name} is parametrised already"
+        )
     return tensor_of(function, module, name)

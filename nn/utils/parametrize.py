@@ -1,7 +1,8 @@
-"""Weights that are functions of others. In: a layer, the name of a weight, a Module. Out: the layer, its weight made by that.
+"""Weights that are functions of others. In: a layer, the name of a weight, a Module. Out: the
+layer, its weight made by that.
 
-The names of the state are torch's: `parametrizations.weight.original`, or original0, original1 .. where there are several, and
-`parametrizations.weight.0.*` for what the first Module holds.
+The names of the state are torch's: `parametrizations.weight.original`, or original0, original1 ..
+where there are several, and `parametrizations.weight.0.*` for what the first Module holds.
 """
 
 from __future__ import annotations
@@ -46,12 +47,17 @@ class Parametrized:
         return module.parametrizations[self.name]()  # type: ignore[attr-defined, no-any-return]
 
 
-def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
-    """Lets module.<tensor_name> be parametrization(original) from now on, at each access; returns the module.
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Lets module.<tensor_name> be parametrization(original) from now on, at each access; returns
+    the module.
 
-    original, the Parameter or Buffer that was there, is learned in its place: `module.parametrizations[tensor_name].original`.
-    With a method right_inverse(weight), which gives a Tensor or several, these become the originals. More parametrizations of a
-    weight apply one after the other. Shape and dtype must stay unless unsafe. Raises ArgumentError, DTypeError, ShapeError.
+    original, the Parameter or Buffer that was there, is learned in its place:
+    `module.parametrizations[tensor_name].original`. With a method right_inverse(weight), which
+    gives a Tensor or several, these become the originals. More parametrizations of a weight apply
+    one after the other. Shape and dtype must stay unless unsafe. Raises ArgumentError, DTypeError,
+    ShapeError.
 
     >>> class Symmetric(nn.Module):
     ...     def forward(self, x):
@@ -62,7 +68,9 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     """
     name = "register_parametrization"
     if not isinstance(parametrization, Module):
-        raise errors.DTypeError(f"{name}: a parametrization must be a Module, not {brief(parametrization)}")
+        raise errors.DTypeError(
+            f"{name}: a parametrization must be a Module, not {brief(parametrization)}"
+        )
     unsafe = as_bool(name, "unsafe", unsafe)
     if is_parametrized(module, tensor_name):
         known: ParametrizationList = module.parametrizations[tensor_name]  # type: ignore[attr-defined]
@@ -87,7 +95,8 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 
 def _named(weight: Tensor, originals: Any) -> dict[str, Tensor]:
-    """The originals as Parameters or Buffers, as the weight is one; the weight itself, with another value, if there is one."""
+    """The originals as Parameters or Buffers, as the weight is one; the weight itself, with another
+    value, if there is one."""
     if isinstance(originals, (tuple, list)):
         return {f"original{i}": _like(weight, x) for i, x in enumerate(originals)}
     if originals.shape != weight.shape:
@@ -96,28 +105,39 @@ def _named(weight: Tensor, originals: Any) -> dict[str, Tensor]:
 
 
 def _like(weight: Tensor, value: Tensor) -> Tensor:
-    return Parameter(value, weight.requires_grad) if isinstance(weight, Parameter) else Buffer(value)
+    return (
+        Parameter(value, weight.requires_grad) if isinstance(weight, Parameter) else Buffer(value)
+    )
 
 
 def _check(name: str, weight: Tensor, parametrization: Module, originals: Any = None) -> None:
     """Raises where the weight would get another shape or dtype."""
     parts = weight if originals is None else originals
     with no_grad():
-        new = parametrization(*parts) if isinstance(parts, (tuple, list)) else parametrization(parts)
+        new = (
+            parametrization(*parts) if isinstance(parts, (tuple, list)) else parametrization(parts)
+        )
     if not isinstance(new, Tensor) or new.shape != weight.shape or new.dtype is not weight.dtype:
         kept = f"the shape {weight.shape} and the dtype {weight.dtype.name} of the weight"
-        raise errors.ShapeError(f"{name}: {type(parametrization).__name__} must keep {kept}, but gives {brief(new)}")
+        raise errors.ShapeError(
+            f"{name}: {type(parametrization).__name__} must keep {kept}, but gives {brief(new)}"
+        )
 
 
 def tensor_of(name: str, module: Any, tensor_name: Any) -> Tensor:
-    """The Parameter or Buffer of this name that a Module has itself. Raises DTypeError, ArgumentError."""
+    """The Parameter or Buffer of this name that a Module has itself. Raises DTypeError,
+    ArgumentError."""
     if not isinstance(module, Module):
         raise errors.DTypeError(f"{name}: module must be a Module, not {brief(module)}")
     tensor = vars(module).get(tensor_name) if isinstance(tensor_name, str) else None
     if not isinstance(tensor, (Parameter, Buffer)):
-        there = [what for what, value in vars(module).items() if isinstance(value, (Parameter, Buffer))]
+        there = [
+            what for what, value in vars(module).items() if isinstance(value, (Parameter, Buffer))
+        ]
         kind = type(module).__name__
-        raise errors.ArgumentError(f"{name}: {kind} has no weight {brief(tensor_name)}; it has {', '.join(there) or 'none'}")
+        raise errors.ArgumentError(
+            f"{name}: {kind} has no weight {brief(tensor_name)}; it has {', '.join(there) or 'none'}"
+        )
     return tensor
 
 
@@ -132,13 +152,21 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     known = vars(module).get("parametrizations")
     if not isinstance(known, ModuleDict):
         return False
-    return len(known) > 0 if tensor_name is None else isinstance(recipe_of(module, tensor_name), Parametrized)
+    return (
+        len(known) > 0
+        if tensor_name is None
+        else isinstance(recipe_of(module, tensor_name), Parametrized)
+    )
 
 
-def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Makes module.<tensor_name> a plain weight again, with the value that it has; returns the module.
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Makes module.<tensor_name> a plain weight again, with the value that it has; returns the
+    module.
 
-    With leave_parametrized=False it is the original, of which there must be one. Raises ArgumentError.
+    With leave_parametrized=False it is the original, of which there must be one. Raises
+    ArgumentError.
 
     >>> layer = nn.utils.weight_norm(nn.Linear(2, 3))
     >>> [*nn.utils.parametrize.remove_parametrizations(layer, "weight").state_dict()]
@@ -146,12 +174,16 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     """
     name = "remove_parametrizations"
     if not is_parametrized(module, tensor_name):
-        raise errors.ArgumentError(f"{name}: {type(module).__name__}.{tensor_name} is not parametrised")
+        raise errors.ArgumentError(
+            f"{name}: {type(module).__name__}.{tensor_name} is not parametrised"
+        )
     all_of = module.parametrizations  # type: ignore[attr-defined]
     originals, is_training = all_of[tensor_name].originals(), all_of[tensor_name].training
     if not as_bool(name, "leave_parametrized", leave_parametrized):
         if len(originals) > 1:
-            raise errors.ArgumentError(f"{name}: with leave_parametrized=False there is one original, not {len(originals)}")
+            raise errors.ArgumentError(
+                f"{name}: with leave_parametrized=False there is one original, not {len(originals)}"
+            )
         weight = originals[0]
     else:
         with no_grad():

@@ -1,7 +1,8 @@
-"""Weights with some elements held at 0. In: a layer, the name of a weight, how much of it. Out: the layer, with a mask.
+"""Weights with some elements held at 0. In: a layer, the name of a weight, how much of it. Out: the
+layer, with a mask.
 
-As in torch a weight becomes `weight_orig`, which is learned, times the Buffer `weight_mask`. Pruning again takes from what is
-left, amounts being parts of that.
+As in torch a weight becomes `weight_orig`, which is learned, times the Buffer `weight_mask`.
+Pruning again takes from what is left, amounts being parts of that.
 """
 
 from __future__ import annotations
@@ -22,8 +23,14 @@ from ..module import Buffer, Module
 from .parametrize import tensor_of
 
 __all__ = [
-    "custom_from_mask", "identity", "is_pruned", "l1_unstructured", "ln_structured",
-    "random_structured", "random_unstructured", "remove",
+    "custom_from_mask",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
 ]
 
 Amount = int | float
@@ -44,11 +51,14 @@ class Masked:
 
 
 @no_grad()
-def l1_unstructured(module: Module, name: str, amount: Amount, importance_scores: Any = None) -> Module:
-    """Holds the elements of least absolute value at 0: a part of those left (a float of 0 to 1), or so many (an int).
+def l1_unstructured(
+    module: Module, name: str, amount: Amount, importance_scores: Any = None
+) -> Module:
+    """Holds the elements of least absolute value at 0: a part of those left (a float of 0 to 1), or
+    so many (an int).
 
-    importance_scores, of the weight's shape, take its place: those of least absolute value are held at 0. Returns the module.
-    Raises ArgumentError, DTypeError, ShapeError.
+    importance_scores, of the weight's shape, take its place: those of least absolute value are held
+    at 0. Returns the module. Raises ArgumentError, DTypeError, ShapeError.
 
     >>> layer = nn.Linear(4, 1)
     >>> layer.weight = nn.Parameter([[3.0, -1.0, 2.0, -4.0]])
@@ -62,14 +72,17 @@ def l1_unstructured(module: Module, name: str, amount: Amount, importance_scores
 
 @no_grad()
 def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
-    """Holds elements chosen at random at 0: a part of those left (a float of 0 to 1), or so many (an int). Returns the module.
+    """Holds elements chosen at random at 0: a part of those left (a float of 0 to 1), or so many
+    (an int). Returns the module.
 
     >>> layer = nn.utils.prune.random_unstructured(nn.Linear(5, 2), "weight", amount=3)
     >>> layer.weight_mask.sum().item()
     7.0
     """
     mask = _mask("random_unstructured", module, name)
-    return _masked(module, name, _without_least("random_unstructured", ops.rand(*mask.shape), mask, amount))
+    return _masked(
+        module, name, _without_least("random_unstructured", ops.rand(*mask.shape), mask, amount)
+    )
 
 
 # ---------------------------------------------------------------- whole rows
@@ -77,8 +90,11 @@ def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
 
 @naming
 @no_grad()
-def ln_structured(module: Module, name: str, amount: Amount, n: float, axis: int, importance_scores: Any = None) -> Module:
-    """Holds whole indices of an axis at 0, those whose elements have the least norm of order n. Returns the module.
+def ln_structured(
+    module: Module, name: str, amount: Amount, n: float, axis: int, importance_scores: Any = None
+) -> Module:
+    """Holds whole indices of an axis at 0, those whose elements have the least norm of order n.
+    Returns the module.
 
     amount: a part of the indices that have any element left, or so many.
 
@@ -90,14 +106,17 @@ def ln_structured(module: Module, name: str, amount: Amount, n: float, axis: int
     mask = _mask("ln_structured", module, name)
     scores = _scores("ln_structured", module, name, importance_scores)
     place = normalise_axis("ln_structured", axis, mask.ndim)
-    norms = (scores * mask).norm(as_double("ln_structured", "n", n), [a for a in range(mask.ndim) if a != place])
+    norms = (scores * mask).norm(
+        as_double("ln_structured", "n", n), [a for a in range(mask.ndim) if a != place]
+    )
     return _masked(module, name, _without_rows("ln_structured", norms, mask, amount, place))
 
 
 @naming
 @no_grad()
 def random_structured(module: Module, name: str, amount: Amount, axis: int) -> Module:
-    """Holds whole indices of an axis, chosen at random, at 0. amount as for ln_structured. Returns the module.
+    """Holds whole indices of an axis, chosen at random, at 0. amount as for ln_structured. Returns
+    the module.
 
     >>> layer = nn.utils.prune.random_structured(nn.Linear(5, 4), "weight", amount=0.5, axis=0)
     >>> sorted(layer.weight_mask.sum(axis=1).tolist())
@@ -105,7 +124,11 @@ def random_structured(module: Module, name: str, amount: Amount, axis: int) -> M
     """
     mask = _mask("random_structured", module, name)
     place = normalise_axis("random_structured", axis, mask.ndim)
-    return _masked(module, name, _without_rows("random_structured", ops.rand(mask.shape[place]), mask, amount, place))
+    return _masked(
+        module,
+        name,
+        _without_rows("random_structured", ops.rand(mask.shape[place]), mask, amount, place),
+    )
 
 
 # ---------------------------------------------------------------- masks
@@ -121,13 +144,16 @@ def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
     """
     old, new = _mask("custom_from_mask", module, name), as_tensor("custom_from_mask", "mask", mask)
     if new.shape != old.shape:
-        raise errors.ShapeError(f"custom_from_mask: the mask must have shape {old.shape}, not {new.shape}")
+        raise errors.ShapeError(
+            f"custom_from_mask: the mask must have shape {old.shape}, not {new.shape}"
+        )
     return _masked(module, name, old * (new != 0))
 
 
 @no_grad()
 def identity(module: Module, name: str) -> Module:
-    """A mask that holds nothing at 0, so that the names of the state are those of a pruned weight. Returns the module.
+    """A mask that holds nothing at 0, so that the names of the state are those of a pruned weight.
+    Returns the module.
 
     >>> [*nn.utils.prune.identity(nn.Linear(2, 1, bias=False), "weight").state_dict()]
     ['weight_orig', 'weight_mask']
@@ -137,14 +163,17 @@ def identity(module: Module, name: str) -> Module:
 
 @no_grad()
 def remove(module: Module, name: str) -> Module:
-    """Makes the weight, with its zeros, a plain one again, which is learned everywhere. Returns the module.
+    """Makes the weight, with its zeros, a plain one again, which is learned everywhere. Returns the
+    module.
 
     >>> layer = nn.utils.prune.random_unstructured(nn.Linear(5, 2), "weight", amount=3)
     >>> [*nn.utils.prune.remove(layer, "weight").state_dict()], (layer.weight == 0).sum().item()
     (['bias', 'weight'], 3)
     """
     if not isinstance(module, Module) or not isinstance(recipe_of(module, name), Masked):
-        raise errors.ArgumentError(f"remove: {type(module).__name__} has no pruned weight {brief(name)}")
+        raise errors.ArgumentError(
+            f"remove: {type(module).__name__} has no pruned weight {brief(name)}"
+        )
     original = vars(module)[f"{name}_orig"]
     value = getattr(module, name)
     delattr(module, f"{name}_orig")
@@ -161,7 +190,11 @@ def is_pruned(module: Module) -> bool:
     """
     if not isinstance(module, Module):
         raise errors.DTypeError(f"is_pruned: module must be a Module, not {brief(module)}")
-    return any(isinstance(recipe_of(m, name.removesuffix("_mask")), Masked) for m in module.modules() for name in vars(m))
+    return any(
+        isinstance(recipe_of(m, name.removesuffix("_mask")), Masked)
+        for m in module.modules()
+        for name in vars(m)
+    )
 
 
 def _mask(name: str, module: Any, tensor_name: str) -> Tensor:
@@ -177,7 +210,9 @@ def _scores(name: str, module: Module, tensor_name: str, importance: Any) -> Ten
         return weight.detach()
     scores = as_tensor(name, "importance_scores", importance)
     if scores.shape != weight.shape:
-        raise errors.ShapeError(f"{name}: importance_scores must have shape {weight.shape}, not {scores.shape}")
+        raise errors.ShapeError(
+            f"{name}: importance_scores must have shape {weight.shape}, not {scores.shape}"
+        )
     return scores
 
 
@@ -208,9 +243,13 @@ def _count(name: str, amount: Any, left: int) -> int:
     """How many of those left: an int itself, a float as a part of them."""
     if isinstance(amount, float):
         if not 0.0 <= amount <= 1.0:
-            raise errors.ArgumentError(f"{name}: amount must be a fraction from 0 to 1, or a whole number, not {brief(amount)}")
+            raise errors.ArgumentError(
+                f"{name}: amount must be a fraction from 0 to 1, or a whole number, not {brief(amount)}"
+            )
         return round(amount * left)
     count = as_int(name, "amount", amount)
     if not 0 <= count <= left:
-        raise errors.ArgumentError(f"{name}: amount={count} is not one of the numbers 0 to {left} of what is left")
+        raise errors.ArgumentError(
+            f"{name}: amount={count} is not one of the numbers 0 to {left} of what is left"
+        )
     return count

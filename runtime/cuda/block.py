@@ -1,6 +1,8 @@
-"""The device memory of a run, one block: intermediates, the status of its checks, inputs that come from the host.
+"""The device memory of a run, one block: intermediates, the status of its checks, inputs that come
+from the host.
 
-In: a CudaImage and the address of a block. Out: what the launches get as arguments, and one upload of what is small.
+In: a CudaImage and the address of a block. Out: what the launches get as arguments, and one upload
+of what is small.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from .driver import Driver
 from .image import CudaImage
 
 STATUS_BYTES = 16  # {key, value}
-SMALL = 4096  # bytes of an input from the host that is copied together with others: about what a copy's own time is worth
+# bytes of an input from the host that is copied together with others: about what a copy's own time
+# is worth
+SMALL = 4096
 
 
 def _aligned(nbytes: int, to: int = 256) -> int:
@@ -24,7 +28,8 @@ def _aligned(nbytes: int, to: int = 256) -> int:
 
 
 class Layout:
-    """Where everything is: the arena, the status, small inputs from the host, large ones. Offsets and sizes in bytes."""
+    """Where everything is: the arena, the status, small inputs from the host, large ones. Offsets
+    and sizes in bytes."""
 
     def __init__(self, image: CudaImage) -> None:
         self.image = image
@@ -35,7 +40,9 @@ class Layout:
         self.offsets: dict[int, int] = {}
         for i in self.small:
             self.offsets[i], end = end, _aligned(end + image.host[i], 16)
-        self.head = end - self.status  # bytes that one upload brings: the status and the small inputs
+        self.head = (
+            end - self.status
+        )  # bytes that one upload brings: the status and the small inputs
         for i in self.large:
             self.offsets[i] = _aligned(end)
             end = self.offsets[i] + image.host[i]
@@ -46,13 +53,23 @@ class Layout:
         """words = bases[where] + offsets, the bases being inputs, outputs, the block and 0."""
         image = self.image
         self.block = image.inputs + image.outputs
-        places = [place for launch in image.launches for place in self._places(launch.buffers, launch.params)]
+        places = [
+            place
+            for launch in image.launches
+            for place in self._places(launch.buffers, launch.params)
+        ]
         self.where = np.array([base for base, _ in places], np.int64)
         self.added = np.array([offset for _, offset in places], np.int64)
 
-    def _places(self, buffers: Sequence[tuple[str, int]], params: Sequence[int]) -> list[tuple[int, int]]:
+    def _places(
+        self, buffers: Sequence[tuple[str, int]], params: Sequence[int]
+    ) -> list[tuple[int, int]]:
         status = (self.block, self.status) if self.image.checks else (self.block + 1, 0)
-        return [*(self._place(*b) for b in buffers), *((self.block + 1, value) for value in params), status]
+        return [
+            *(self._place(*b) for b in buffers),
+            *((self.block + 1, value) for value in params),
+            status,
+        ]
 
     def _place(self, space: str, number: int) -> tuple[int, int]:
         if space == "arena":
@@ -63,7 +80,8 @@ class Layout:
 
 
 class Words:
-    """The arguments of all launches of one running call, 8 bytes each, and a copy of the block's head.
+    """The arguments of all launches of one running call, 8 bytes each, and a copy of the block's
+    head.
 
     `arguments`: those of each launch; they change with `fill`.
     """
@@ -77,7 +95,10 @@ class Words:
             self._head[:STATUS_BYTES].view(np.int64)[:] = NO_CHECK_FAILED
         counts = [len(launch.buffers) + len(launch.params) + 1 for launch in layout.image.launches]
         words = self._words.data.cast("B")
-        self.arguments = [words[8 * (end - n) : 8 * end] for n, end in zip(counts, accumulate(counts), strict=True)]
+        self.arguments = [
+            words[8 * (end - n) : 8 * end]
+            for n, end in zip(counts, accumulate(counts), strict=True)
+        ]
 
     def fill(self, addresses: Sequence[int], block: int) -> None:
         """Writes the arguments for these addresses of inputs and outputs."""
@@ -90,7 +111,9 @@ class Words:
         layout = self._layout
         host = layout.image.host
         for i in layout.small:
-            ctypes.memmove(self._head_address + layout.offsets[i] - layout.status, inputs[i], host[i])
+            ctypes.memmove(
+                self._head_address + layout.offsets[i] - layout.status, inputs[i], host[i]
+            )
         if layout.head:
             driver.upload(block + layout.status, self._head_address, layout.head)
         for i in layout.large:

@@ -1,7 +1,9 @@
-"""The CUDA context of a device. In: a `with` block of any thread. Out: the device is the current one inside, its errors are ours.
+"""The CUDA context of a device. In: a `with` block of any thread. Out: the device is the current
+one inside, its errors are ours.
 
-The context is the primary one, which CuPy and PyTorch share. PyCUDA keeps a stack of contexts for each thread and wants it empty
-when the thread ends, so nothing stays there: what another library made current is so again after the block.
+The context is the primary one, which CuPy and PyTorch share. PyCUDA keeps a stack of contexts for
+each thread and wants it empty when the thread ends, so nothing stays there: what another library
+made current is so again after the block.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""CUDA devices. In: a number. Out: a Device: its Driver and its memory, or a DeviceError that says what is missing.
+"""CUDA devices. In: a number. Out: a Device: its Driver and its memory, or a DeviceError that says
+what is missing.
 
 Weft looks for PyCUDA at the first request for a device, and remembers what it found.
 """
@@ -55,7 +56,8 @@ def gpu(number: int = 0) -> Gpu:
 
 
 def driver(number: int = 0) -> Driver:
-    """The Driver of cuda:number. Raises DeviceError: PyCUDA, the NVIDIA driver, a GPU or this one is missing."""
+    """The Driver of cuda:number. Raises DeviceError: PyCUDA, the NVIDIA driver, a GPU or this one
+    is missing."""
     return gpu(number).driver
 
 
@@ -159,11 +161,14 @@ def _found(number: int) -> Gpu:
 
 
 def _devices(count: int) -> str:
-    return "there is one, cuda:0" if count == 1 else f"there are {count}, cuda:0 to cuda:{count - 1}"
+    return (
+        "there is one, cuda:0" if count == 1 else f"there are {count}, cuda:0 to cuda:{count - 1}"
+    )
 
 
 def _cuda() -> Any:
-    """pycuda.driver, initialised. Raises the same DeviceError again and again where that is not possible."""
+    """pycuda.driver, initialised. Raises the same DeviceError again and again where that is not
+    possible."""
     with _lock:
         if not _pycuda:
             try:
@@ -184,9 +189,13 @@ def _initialised() -> Any:
         cuda.init()
         count = _count(cuda)
     except cuda.Error as error:
-        raise DeviceError(f"CUDA does not start: {error}. Does `nvidia-smi` see a GPU? {USE_CPU}") from None
+        raise DeviceError(
+            f"CUDA does not start: {error}. Does `nvidia-smi` see a GPU? {USE_CPU}"
+        ) from None
     if count == 0:
-        raise DeviceError(f"no CUDA device: `nvidia-smi` lists the GPUs, CUDA_VISIBLE_DEVICES may hide them. {USE_CPU}")
+        raise DeviceError(
+            f"no CUDA device: `nvidia-smi` lists the GPUs, CUDA_VISIBLE_DEVICES may hide them. {USE_CPU}"
+        )
     return cuda
 
 

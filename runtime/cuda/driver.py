@@ -17,7 +17,8 @@ __all__ = ["Built", "Driver", "Module", "OutOfMemory", "Usage", "bound", "bound_
 
 
 class OutOfMemory(Exception):
-    """The device has no piece of so many bytes; `left`: how many it has in all, where it says so."""
+    """The device has no piece of so many bytes; `left`: how many it has in all, where it says
+    so."""
 
     def __init__(self, nbytes: int, left: int | None = None) -> None:
         super().__init__(f"{nbytes} bytes of device memory are needed")
@@ -28,21 +29,24 @@ class Module(Protocol):
     """Loaded machine code."""
 
     def function(self, name: str, shared: int) -> Any:
-        """A handle of the kernel for Driver.launch, allowed `shared` bytes of dynamic shared memory."""
+        """A handle of the kernel for Driver.launch, allowed `shared` bytes of dynamic shared
+        memory."""
 
     def usage(self, name: str) -> Usage | None:
         """What the kernel takes, where that is known."""
 
 
 class Driver(Protocol):
-    """One device. Addresses are integers; all but download, elapsed and synchronize may return before the work is done.
+    """One device. Addresses are integers; all but download, elapsed and synchronize may return
+    before the work is done.
 
-    A driver may have more: `bound(function, grid, block, arguments, shared)`, one launch as a C function without arguments, which
-    no signal handler interrupts, and `bound_copy(to, source, nbytes)`; `here`, a context manager that makes the device the
-    current one of this thread: what `bound` and `capture` return is called inside; `pinned(nbytes)`, page-locked host memory;
-    `stream`, the handle of its stream; `wait_for(stream)` and `let_wait(stream)`, which order its work and that of a stream of
-    another library; `build_many(texts)`, several at a time; `keeps_images = False`, where images are of no
-    use to other processes.
+    A driver may have more: `bound(function, grid, block, arguments, shared)`, one launch as a C
+    function without arguments, which no signal handler interrupts, and `bound_copy(to, source,
+    nbytes)`; `here`, a context manager that makes the device the current one of this thread: what
+    `bound` and `capture` return is called inside; `pinned(nbytes)`, page-locked host memory;
+    `stream`, the handle of its stream; `wait_for(stream)` and `let_wait(stream)`, which order its
+    work and that of a stream of another library; `build_many(texts)`, several at a time;
+    `keeps_images = False`, where images are of no use to other processes.
     """
 
     name: str
@@ -88,10 +92,13 @@ class Driver(Protocol):
         """Milliseconds between two events; waits for the second."""
 
     def capture(self, run: Callable[[], None]) -> Callable[[], object] | None:
-        """The work that `run` asks for, done when what is returned is called, which gives an error code or 0; None: it cannot."""
+        """The work that `run` asks for, done when what is returned is called, which gives an error
+        code or 0; None: it cannot."""
 
 
-def bound(driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> Callable[[], object]:
+def bound(
+    driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int
+) -> Callable[[], object]:
     """One launch, with what stands in `arguments` when it is called."""
     own = getattr(driver, "bound", None)
     if own is not None:
@@ -99,7 +106,9 @@ def bound(driver: Driver, function: Any, grid: int, block: int, arguments: memor
     return partial(_launch, driver, function, grid, block, arguments, shared)
 
 
-def _launch(driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> None:
+def _launch(
+    driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int
+) -> None:
     driver.launch(function, grid, block, bytes(arguments), shared)
 
 

@@ -119,9 +119,7 @@ class CudaExecutable(Runnable):
 
     def _look(self, block: int) -> None:
         status = (ctypes.c_int64 * 2)()
-        self.gpu.driver.download(
-            ctypes.addressof(status), block + self.layout.status, STATUS_BYTES
-        )
+        self.gpu.driver.download(ctypes.addressof(status), block + self.layout.status, STATUS_BYTES)
         if status[0] != NO_CHECK_FAILED:
             raise failure(self.checks, status[0], status[1])
 

@@ -1,4 +1,5 @@
-"""CUDA graphs, which PyCUDA lacks. In: the handle of a stream, work for it. Out: the work as one call."""
+"""CUDA graphs, which PyCUDA lacks. In: the handle of a stream, work for it. Out: the work as one
+call."""
 
 from __future__ import annotations
 
@@ -10,12 +11,17 @@ from typing import Any
 from ...errors import DeviceError
 from .libcuda import library
 
-NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: a stream that the one of other libraries does not wait for
-THREAD_LOCAL = 1  # CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may do what they like meanwhile
+NON_BLOCKING = (
+    1  # CU_STREAM_NON_BLOCKING: a stream that the one of other libraries does not wait for
+)
+THREAD_LOCAL = (
+    1  # CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may do what they like meanwhile
+)
 
 
 class Graphs:
-    """Those that are launched on one stream. They are captured on another, into which no other thread launches meanwhile."""
+    """Those that are launched on one stream. They are captured on another, into which no other
+    thread launches meanwhile."""
 
     def __init__(self, cuda: Any, here: Any, target: int) -> None:
         self._cuda, self._target = cuda, target
@@ -25,14 +31,19 @@ class Graphs:
         self._library = library()
 
     def capture(self, run: Callable[[], None]) -> Callable[[], object] | None:
-        """What launches the work that `run` gives `stream`, and returns an error code; None if CUDA refuses to make it."""
+        """What launches the work that `run` gives `stream`, and returns an error code; None if CUDA
+        refuses to make it."""
         self.forget()
         try:
             graph = self._captured(run)
         except DeviceError:
             return None
         made = None if graph is None else self._instantiated(graph)
-        return None if made is None else Replay(self._library.cuGraphLaunch, made, self._target, self._dead)
+        return (
+            None
+            if made is None
+            else Replay(self._library.cuGraphLaunch, made, self._target, self._dead)
+        )
 
     def _captured(self, run: Callable[[], None]) -> int | None:
         stream, graph = int(self.stream.handle), ctypes.c_void_p()

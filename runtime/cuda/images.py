@@ -1,4 +1,5 @@
-"""CUDA images on disk. In: the name of a kernel, an architecture, a Built. Out: the same Built in a later process."""
+"""CUDA images on disk. In: the name of a kernel, an architecture, a Built. Out: the same Built in a
+later process."""
 
 from __future__ import annotations
 
@@ -27,7 +28,14 @@ def keep(name: str, arch: str, built: Built) -> None:
 
 def _key(name: str, arch: str) -> str:
     compiler = build.compiler()
-    material = [FORMAT, name, build.headers(), flags(arch, "cubin"), compiler.name, compiler.version]
+    material = [
+        FORMAT,
+        name,
+        build.headers(),
+        flags(arch, "cubin"),
+        compiler.name,
+        compiler.version,
+    ]
     return hashlib.sha256(repr(material).encode()).hexdigest()
 
 

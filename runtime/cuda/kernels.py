@@ -1,7 +1,8 @@
-"""Kernels of a device. In: CUDA C by symbol. Out: handles of their phases, from this process, from the disk, or freshly built.
+"""Kernels of a device. In: CUDA C by symbol. Out: handles of their phases, from this process, from
+the disk, or freshly built.
 
-What is missing is built in one go: nvcc starts once, NVRTC compiles several at a time. Images stay loaded as long as the process
-lives: they are small.
+What is missing is built in one go: nvcc starts once, NVRTC compiles several at a time. Images stay
+loaded as long as the process lives: they are small.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from ... import locks
 from . import images
 from .driver import Built, Driver, Module, Usage
 
-Texts = Mapping[str, Callable[[], str]]  # what makes the CUDA C of a kernel, by the symbol that its functions' names begin with
+Texts = Mapping[
+    str, Callable[[], str]
+]  # what makes the CUDA C of a kernel, by the symbol that its functions' names begin with
 
 
 def phase_symbol(symbol: str, phase: int) -> str:
@@ -66,7 +69,8 @@ class Kernels:
         return self._modules[symbol].function(phase_symbol(symbol, phase), shared)
 
     def usage(self, symbol: str, phase: int) -> Usage | None:
-        """Resources of a multiprocessor that one phase takes, where the device reports them; only the compiler knows spills."""
+        """Resources of a multiprocessor that one phase takes, where the device reports them; only
+        the compiler knows spills."""
         name = phase_symbol(symbol, phase)
         told = self._modules[symbol].usage(name)
         return told and self._reports.get(name, told)

@@ -1,8 +1,8 @@
 """Functions of CUDA's driver library that PyCUDA lacks: graphs, the streams of other libraries.
 Each returns a CUresult.
 
-Handles of streams are those of DLPack and of the CUDA array interface too: 1 is the stream that most programs use without naming
-it.
+Handles of streams are those of DLPack and of the CUDA array interface too: 1 is the stream that
+most programs use without naming it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ NO_TIMING = 2  # CU_EVENT_DISABLE_TIMING
 
 
 def wait(stream: int, other: int) -> None:
-    """Lets `stream` wait for what `other` has been given; the context is current. Raises DeviceError."""
+    """Lets `stream` wait for what `other` has been given; the context is current. Raises
+    DeviceError."""
     if LEGACY in (stream, other):
         return
     event, cuda = ctypes.c_void_p(), library()

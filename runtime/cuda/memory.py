@@ -1,6 +1,7 @@
 """Device memory that is reused. In: sizes in bytes. Out: Buffers.
 
-Everything runs on one stream, so memory can be given out again while the device still works on what was there before.
+Everything runs on one stream, so memory can be given out again while the device still works on what
+was there before.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class Pool(Allocator):
     def __init__(self, driver: Driver, number: int = 0) -> None:
         super().__init__(limit=driver.total_memory)
         self.driver, self.number = driver, number
-        self._lent: dict[int, Block] = {}  # by address: a Buffer in a cycle must not hold a piece, which would die with it
+        self._lent: dict[
+            int, Block
+        ] = {}  # by address: a Buffer in a cycle must not hold a piece, which would die with it
 
     @property
     def device(self) -> str:
@@ -42,7 +45,9 @@ class Pool(Allocator):
         """Memory for nbytes, contents undefined. Raises errors.MemoryError."""
         block = self.take(nbytes)
         self._lent[block[1]] = block
-        return DeviceBuffer(block[1], nbytes, None, self.device, give=partial(self.give_back, block[1]))
+        return DeviceBuffer(
+            block[1], nbytes, None, self.device, give=partial(self.give_back, block[1])
+        )
 
     def give_back(self, address: int) -> None:
         """Takes the memory of a Buffer back."""

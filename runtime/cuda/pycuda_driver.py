@@ -1,4 +1,5 @@
-"""The Driver of a GPU, by PyCUDA. In: pycuda.driver and the number of a device. Out: what runtime/cuda/driver.py says.
+"""The Driver of a GPU, by PyCUDA. In: pycuda.driver and the number of a device. Out: what
+runtime/cuda/driver.py says.
 
 What PyCUDA makes belongs to a context, and is only made and given back while that is current.
 """
@@ -23,7 +24,9 @@ from .driver import Built, OutOfMemory, Usage
 from .graphs import Graphs
 from .staging import Pages, Pinned, Staging
 
-UNASKED = (48 << 10) - OWN_SHARED  # bytes of dynamic shared memory that a kernel may have without being allowed more
+UNASKED = (
+    48 << 10
+) - OWN_SHARED  # bytes of dynamic shared memory that a kernel may have without being allowed more
 FORKED = "CUDA cannot be used in a process that was forked from one that uses it: start it with the method 'spawn'"
 
 
@@ -38,17 +41,22 @@ class PycudaModule:
         with self._driver.here:
             function = self._module.get_function(name)
             if shared > UNASKED:
-                function.set_attribute(self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+                function.set_attribute(
+                    self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared
+                )
         return function
 
     def usage(self, name: str) -> Usage | None:
         with self._driver.here:
             function = self._module.get_function(name)
-            return Usage(function.num_regs, function.shared_size_bytes, 0, 0, function.local_size_bytes)
+            return Usage(
+                function.num_regs, function.shared_size_bytes, 0, 0, function.local_size_bytes
+            )
 
 
 class PycudaDriver:
-    """A GPU. Its stream waits for the one that other libraries use unless they choose otherwise, and that one for it."""
+    """A GPU. Its stream waits for the one that other libraries use unless they choose otherwise,
+    and that one for it."""
 
     def __init__(self, cuda: Any, number: int) -> None:
         self.cuda, device = cuda, cuda.Device(number)
@@ -56,7 +64,9 @@ class PycudaDriver:
         self.name, self.total_memory = device.name(), device.total_memory()
         self.arch = architecture(*device.compute_capability())
         self.multiprocessors = device.get_attribute(attribute.MULTIPROCESSOR_COUNT)
-        self.shared_limit = device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - OWN_SHARED
+        self.shared_limit = (
+            device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - OWN_SHARED
+        )
         self.here = Current(cuda, number)
         with self.here:
             self._stream = cuda.Stream()
@@ -91,8 +101,12 @@ class PycudaDriver:
             self._modules.append(PycudaModule(self, image))
         return self._modules[-1]
 
-    def bound(self, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> Callable[[], object]:
-        return partial(function._launch_kernel, (grid, 1, 1), (block, 1, 1), arguments, shared, self._stream)
+    def bound(
+        self, function: Any, grid: int, block: int, arguments: memoryview, shared: int
+    ) -> Callable[[], object]:
+        return partial(
+            function._launch_kernel, (grid, 1, 1), (block, 1, 1), arguments, shared, self._stream
+        )
 
     def bound_copy(self, to: int, source: int, nbytes: int) -> Callable[[], object]:
         return partial(self.cuda.memcpy_dtod_async, to, source, nbytes, self._stream)
@@ -147,7 +161,8 @@ class PycudaDriver:
             self._stream.synchronize()
 
     def wait_for(self, stream: int) -> None:
-        """Work that is asked for from now on waits for all that another library's stream has by now."""
+        """Work that is asked for from now on waits for all that another library's stream has by
+        now."""
         with self.here:
             libcuda.wait(self.stream, stream)
 
@@ -194,7 +209,8 @@ class PycudaDriver:
         self.here.close()
 
     def _abandon(self, why: str) -> None:
-        """Lets this live for ever: to give back to a context that is broken, or in a forked process, would end the process."""
+        """Lets this live for ever: to give back to a context that is broken, or in a forked
+        process, would end the process."""
         self.here.gone = why
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 

@@ -1,7 +1,9 @@
-"""A program that runs again and again. In: the addresses of its inputs and outputs. Out: a run, replayed where all are known.
+"""A program that runs again and again. In: the addresses of its inputs and outputs. Out: a run,
+replayed where all are known.
 
-What the device is asked for is recorded the second time it comes with the same addresses, and is one call from then on: a CUDA
-graph. Inputs from the host, early checks and copies of small results stay outside of it.
+What the device is asked for is recorded the second time it comes with the same addresses, and is
+one call from then on: a CUDA graph. Inputs from the host, early checks and copies of small results
+stay outside of it.
 """
 
 from __future__ import annotations
@@ -16,9 +18,13 @@ from .frame import Frame, OnDevice, Progress
 
 KEPT = 8  # graphs of one program: as many sets of memory may take turns
 NOTED = 32  # sets of addresses that are remembered
-FEWEST = 4  # launches that are worth a graph; an estimate, its own launch takes about as long as two
+FEWEST = (
+    4  # launches that are worth a graph; an estimate, its own launch takes about as long as two
+)
 WORTH = 4  # runs in which a graph pays for its making; an estimate
-REGAIN = 1 / 8  # of a run, which each run that makes no graph for want of credit adds: an eighth of the time may be lost for good
+REGAIN = (
+    1 / 8
+)  # of a run, which each run that makes no graph for want of credit adds: an eighth of the time may be lost for good
 
 
 class Replay:
@@ -29,12 +35,22 @@ class Replay:
         self._executable, self._frame = executable, frame
         self.words = [0] * (image.inputs + image.outputs)
         self._on_device = [i for i in range(len(self.words)) if i not in image.host]
-        self._graphs: dict[tuple[int, ...], Callable[[], object]] = {}  # the one used last at the end
+        self._graphs: dict[
+            tuple[int, ...], Callable[[], object]
+        ] = {}  # the one used last at the end
         self._seen: dict[tuple[int, ...], None] = {}
-        sizes = {image.inputs + o: nbytes for o, nbytes in enumerate(image.results) if 0 < nbytes <= SMALL}
+        sizes = {
+            image.inputs + o: nbytes
+            for o, nbytes in enumerate(image.results)
+            if 0 < nbytes <= SMALL
+        }
         self._results = Results(sizes, executable.gpu)
-        self._credit: float = WORTH * KEPT  # runs by which replays are ahead of what making graphs has cost
-        self._is_possible = len(frame.rest) >= FEWEST and executable.timings is None  # a graph has no times between launches
+        self._credit: float = (
+            WORTH * KEPT
+        )  # runs by which replays are ahead of what making graphs has cost
+        self._is_possible = (
+            len(frame.rest) >= FEWEST and executable.timings is None
+        )  # a graph has no times between launches
         self._failed: CheckFailed | None = None
 
     def execute(self) -> None:
@@ -65,11 +81,14 @@ class Replay:
         if graph is not None:
             self._graphs[key] = graph
             self._credit += 1
-        progress.issue([*(frame.rest if graph is None else [graph]), *self._results.copies(self.words)])
+        progress.issue(
+            [*(frame.rest if graph is None else [graph]), *self._results.copies(self.words)]
+        )
         executable.end(block)
 
     def _captured(self, key: tuple[int, ...]) -> Callable[[], object] | None:
-        """The graph of the launches with these addresses, if they have been seen before and it is likely to pay."""
+        """The graph of the launches with these addresses, if they have been seen before and it is
+        likely to pay."""
         if key not in self._seen:
             self._seen[key] = None
             if len(self._seen) > NOTED:
@@ -88,8 +107,8 @@ class Replay:
 
 # ---------------------------------------------------------------- small results
 
-# A graph has its addresses built in. A loss that the user keeps is at a new one after every step: so it is computed where the
-# last one was, and copied.
+# A graph has its addresses built in. A loss that the user keeps is at a new one after every step:
+# so it is computed where the last one was, and copied.
 
 
 SMALL = 4096  # bytes that are copied in about the time that a copy takes to start
@@ -111,9 +130,14 @@ class Results:
             if len(seen) > MANY:
                 self._kept[word] = self._gpu.pool.allocate(self._sizes[word])
                 del self._seen[word]
-        return [self._kept[i].address if i in self._kept else address for i, address in enumerate(words)]
+        return [
+            self._kept[i].address if i in self._kept else address for i, address in enumerate(words)
+        ]
 
     def copies(self, words: Sequence[int]) -> list[Callable[[], object]]:
         """What brings the results where they are wanted."""
         driver, sizes = self._gpu.driver, self._sizes
-        return [bound_copy(driver, words[word], kept.address, sizes[word]) for word, kept in self._kept.items()]
+        return [
+            bound_copy(driver, words[word], kept.address, sizes[word])
+            for word, kept in self._kept.items()
+        ]

@@ -1,7 +1,9 @@
-"""Copies between the host and the device that need not wait for each other. In: addresses and sizes. Out: pieces on a stream.
+"""Copies between the host and the device that need not wait for each other. In: addresses and
+sizes. Out: pieces on a stream.
 
-The device copies from and to page-locked memory by itself. Other memory goes through a ring of pieces of it: the caller's memory
-is free as soon as it has been read, and the copy of one piece overlaps that of the next.
+The device copies from and to page-locked memory by itself. Other memory goes through a ring of
+pieces of it: the caller's memory is free as soon as it has been read, and the copy of one piece
+overlaps that of the next.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from ..buffer import size_class
 
 PIECE = 4 << 20  # bytes: about 0.1 ms on the bus, a hundred times what starting a copy takes
 PIECES = 4
-DIRECT = 64 << 10  # bytes up to which CUDA itself takes a copy of what is uploaded before it returns
+DIRECT = (
+    64 << 10
+)  # bytes up to which CUDA itself takes a copy of what is uploaded before it returns
 
 _view = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
     ("PyMemoryView_FromMemory", ctypes.pythonapi)
@@ -74,7 +78,9 @@ class Staging:
                     _land(*waiting.popleft())
                 size = min(PIECE, nbytes - first)
                 slot = self._free()
-                self._cuda.memcpy_dtoh_async(writable(slot.address, size), source + first, self._stream)
+                self._cuda.memcpy_dtoh_async(
+                    writable(slot.address, size), source + first, self._stream
+                )
                 slot.done.record(self._stream)
                 waiting.append((to + first, size, slot))
             for piece in waiting:
@@ -100,7 +106,8 @@ def _land(to: int, nbytes: int, slot: _Slot) -> None:
     ctypes.memmove(to, slot.address, nbytes)
 
 
-# ---------------------------------------------------------------- page-locked memory that the device reads by itself
+# ---------------------------------------------------------------- page-locked memory that the
+# device reads by itself
 
 
 class _Page:
@@ -122,7 +129,8 @@ class Pinned:
         self.address, self.nbytes = page.address, nbytes
 
     def wait(self) -> None:
-        """Returns when the device has read what was last uploaded from here, which may be overwritten then."""
+        """Returns when the device has read what was last uploaded from here, which may be
+        overwritten then."""
         self._pages.wait(self._page)
 
     def __del__(self) -> None:

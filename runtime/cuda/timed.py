@@ -15,13 +15,15 @@ Calls = list[Callable[[], object]]
 
 
 class CudaTimings(Timings):
-    """Those of a GPU's program. A launch counts from the end of the one before, the first from the start."""
+    """Those of a GPU's program. A launch counts from the end of the one before, the first from the
+    start."""
 
     skips_empty = True
 
 
 class Events:
-    """The events of one running call: a list for each of the groups of launches between which the host waits."""
+    """The events of one running call: a list for each of the groups of launches between which the
+    host waits."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -47,4 +49,6 @@ class Events:
 
     def durations(self) -> tuple[float, ...]:
         """Seconds of each launch; waits for the last."""
-        return tuple(self._driver.elapsed(a, b) / 1000 for group in self._groups for a, b in pairwise(group))
+        return tuple(
+            self._driver.elapsed(a, b) / 1000 for group in self._groups for a, b in pairwise(group)
+        )

@@ -1,5 +1,5 @@
-"""Devices, where values live and are computed. In: any spelling that a user may pass. Out: its text,
-"cpu" or "cuda:0", its memory, copies.
+"""Devices, where values live and are computed. In: any spelling that a user may pass. Out: its
+text, "cpu" or "cuda:0", its memory, copies.
 
 compiler/backends/kinds.py says which kinds of devices there are. A device is looked for when
 somebody names it, or the option `device` does; a DeviceError says what is missing.
@@ -23,9 +23,11 @@ CPU = "cpu"
 
 
 class Device(Protocol):
-    """A place for values. Addresses are integers that only the device itself needs to understand; 0 is no address.
+    """A place for values. Addresses are integers that only the device itself needs to understand; 0
+    is no address.
 
-    Everything happens in the order in which it is asked for. All but `copy_out`, `synchronize` and `seconds` may return before.
+    Everything happens in the order in which it is asked for. All but `copy_out`, `synchronize` and
+    `seconds` may return before.
     """
 
     @property
@@ -55,7 +57,8 @@ class Device(Protocol):
         """Waits until everything asked for is done."""
 
     def let_wait(self, stream: int | None) -> None:
-        """What another library asks of its stream comes after what was asked of this device. None: the stream of old programs."""
+        """What another library asks of its stream comes after what was asked of this device. None:
+        the stream of old programs."""
 
     def seconds(self, work: Callable[[], None]) -> float:
         """How long it takes for what `work` asks of it."""
@@ -117,11 +120,14 @@ class Cpu:
 
 
 def get(name: str) -> str:
-    """The one text of a device, "cuda:0" for "cuda". Raises DeviceError, which says what is missing."""
+    """The one text of a device, "cuda:0" for "cuda". Raises DeviceError, which says what is
+    missing."""
     if name == CPU or name in used:
         return name
     if not _is_name(name):
-        raise errors.DeviceError(f"unknown device {name!r}: there is {', '.join(available())} (wf.devices())")
+        raise errors.DeviceError(
+            f"unknown device {name!r}: there is {', '.join(available())} (wf.devices())"
+        )
     text = Kinds.by_name[kind_of(name)].device(number_of(name)).name
     used.add(text)
     return text
@@ -129,20 +135,27 @@ def get(name: str) -> str:
 
 def _is_name(name: str) -> bool:
     """May it be a device other than the CPU."""
-    return re.fullmatch(r"\w+(:\d+)?", name) is not None and kind_of(name) in Kinds.by_name.keys() - {CPU}
+    return re.fullmatch(r"\w+(:\d+)?", name) is not None and kind_of(
+        name
+    ) in Kinds.by_name.keys() - {CPU}
 
 
 def check_device(device: object) -> str | None:
-    """The text of a device, "cuda:0" for "cuda" or 0; None for None. Raises DeviceError for one that is not there."""
+    """The text of a device, "cuda:0" for "cuda" or 0; None for None. Raises DeviceError for one
+    that is not there."""
     if device is None or (type(device) is str and device == CPU):
         return device
     try:
-        text = f"cuda:{device}" if type(device) is int else str(device)  # a device of torch counts by its name
+        text = (
+            f"cuda:{device}" if type(device) is int else str(device)
+        )  # a device of torch counts by its name
     except Exception:  # whatever the text of something else raises
         text = ""
     if kind_of(text) in Kinds.by_name:
         return get(text)
-    raise errors.DeviceError(f"device {brief(device)}: there is {', '.join(available())} (wf.devices())")
+    raise errors.DeviceError(
+        f"device {brief(device)}: there is {', '.join(available())} (wf.devices())"
+    )
 
 
 def kind_of(device: str) -> str:
@@ -170,17 +183,21 @@ def dlpack_pair(device: str) -> tuple[int, int]:
 
 
 def named_by_dlpack(kind: int, number: int) -> str | None:
-    """The text of the device that DLPack calls so, whether it is there or not; None where there are no such devices."""
+    """The text of the device that DLPack calls so, whether it is there or not; None where there are
+    no such devices."""
     names = [name for name, known in Kinds.by_name.items() if known.dlpack == int(kind)]
     return None if not names else CPU if names[0] == CPU else f"{names[0]}:{int(number)}"
 
 
 def default() -> str:
-    """Where values are computed that are on no device, and data are put: the option `device`. Raises OptionError, DeviceError."""
+    """Where values are computed that are on no device, and data are put: the option `device`.
+    Raises OptionError, DeviceError."""
     name = options.current().device
     if name == CPU or _is_name(name):
         return get(name)
-    allowed = ", ".join([CPU, *(f"{kind} or {kind}:<number>" for kind in Kinds.by_name if kind != CPU)])
+    allowed = ", ".join(
+        [CPU, *(f"{kind} or {kind}:<number>" for kind in Kinds.by_name if kind != CPU)]
+    )
     raise errors.OptionError(f"WEFT_DEVICE={name!r}: allowed is {allowed}")
 
 
@@ -203,7 +220,8 @@ def device_of(n: Node) -> str:
 
 
 def copy(target: str, to: int, source: str, start: int, nbytes: int) -> None:
-    """nbytes from the address `start` of the device `source` to the address `to` of `target`; the CPU is between two others."""
+    """nbytes from the address `start` of the device `source` to the address `to` of `target`; the
+    CPU is between two others."""
     if not nbytes:
         return
     if source == target:

@@ -1,9 +1,9 @@
 """Storages of values. In: memory, Nodes. Out: Leaves that own a value, Storages (a Buffer seen with
 strides), 0-d inputs.
 
-A Graph's INPUT carries a Leaf as its serial number: the Leaf holds the memory, or the Node that defines the value until
-it is computed. Values of other Nodes live only as long as a Tensor holds their Storage; `cached` finds them. What was copied to
-another device lives as long as its COPY.
+A Graph's INPUT carries a Leaf as its serial number: the Leaf holds the memory, or the Node that
+defines the value until it is computed. Values of other Nodes live only as long as a Tensor holds
+their Storage; `cached` finds them. What was copied to another device lives as long as its COPY.
 """
 
 from __future__ import annotations
@@ -35,23 +35,49 @@ _serials = count()
 
 
 class Storage:
-    """Elements of a Buffer: element [i, j, ..] is at offset + i*strides[0] + j*strides[1] .. (in elements)."""
+    """Elements of a Buffer: element [i, j, ..] is at offset + i*strides[0] + j*strides[1] .. (in
+    elements)."""
 
     __slots__ = (
-        *("__weakref__", "address", "base", "buffer", "carried", "dtype", "layout", "node", "offset", "shape", "shared"),
+        *(
+            "__weakref__",
+            "address",
+            "base",
+            "buffer",
+            "carried",
+            "dtype",
+            "layout",
+            "node",
+            "offset",
+            "shape",
+            "shared",
+        ),
         *("strides", "token"),
     )
 
-    def __init__(self, buffer: Buffer, dtype: DType, shape: Shape, strides: Shape | None = None, offset: int = 0) -> None:
+    def __init__(
+        self,
+        buffer: Buffer,
+        dtype: DType,
+        shape: Shape,
+        strides: Shape | None = None,
+        offset: int = 0,
+    ) -> None:
         self.buffer, self.dtype, self.shape, self.offset = buffer, dtype, shape, offset
         self.strides = row_major_strides(shape) if strides is None else strides
         self.layout = (dtype, shape, self.strides, buffer.device)
         self.address = buffer.address + offset * dtype.itemsize if offset else buffer.address
         self.base: Storage | None = None  # whose memory this is, for a view
-        self.shared = False  # a Tensor holds another view of the same memory: never written in place
+        self.shared = (
+            False  # a Tensor holds another view of the same memory: never written in place
+        )
         self.node: Node | None = None  # the computed Node whose value this is
-        self.carried = 0  # programs that are expected to read this in the turn of a loop that comes next
-        self.token: object = None  # what steps remember this memory by, until anything above changes
+        self.carried = (
+            0  # programs that are expected to read this in the turn of a loop that comes next
+        )
+        self.token: object = (
+            None  # what steps remember this memory by, until anything above changes
+        )
 
     @property
     def device(self) -> str:
@@ -87,7 +113,8 @@ class Storage:
             self.base.token = None
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """A read-only array of this memory. Raises MissingPackageError for a dtype that NumPy lacks, DeviceError for a GPU's."""
+        """A read-only array of this memory. Raises MissingPackageError for a dtype that NumPy
+        lacks, DeviceError for a GPU's."""
         if self.device != CPU:
             where = f"the value is on {self.device}, and NumPy reads the memory of the CPU"
             raise errors.DeviceError(f"numpy: {where}: write x.cpu().numpy()")
@@ -95,34 +122,57 @@ class Storage:
         return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset)
 
     def peek(self) -> np.ndarray[Any, Any]:
-        """The values for a moment, bfloat16 as float32: the caller lets go of the array, for the memory may be written later."""
+        """The values for a moment, bfloat16 as float32: the caller lets go of the array, for the
+        memory may be written later."""
         return bfloat16.values(self.peek_raw()) if self.dtype is dt.bfloat16 else self.peek_raw()
 
     def peek_raw(self) -> np.ndarray[Any, Any]:
-        """The same in `dtype.carrier`, which for bfloat16 means its bits. From a GPU it is a copy."""
+        """The same in `dtype.carrier`, which for bfloat16 means its bits. From a GPU it is a
+        copy."""
         seen = on_host(self)
-        return seen.buffer.as_numpy(self.dtype.carrier, self.shape, self.strides, seen.offset, export=False)
+        return seen.buffer.as_numpy(
+            self.dtype.carrier, self.shape, self.strides, seen.offset, export=False
+        )
 
 
 class Leaf:
-    """The identity of a value from outside a Graph: its memory, or its definition while it is not computed."""
+    """The identity of a value from outside a Graph: its memory, or its definition while it is not
+    computed."""
 
-    __slots__ = ("awaits", "definition", "dependents", "device_free", "is_initial", "owner", "previous", "serial", "storage")
+    __slots__ = (
+        "awaits",
+        "definition",
+        "dependents",
+        "device_free",
+        "is_initial",
+        "owner",
+        "previous",
+        "serial",
+        "storage",
+    )
 
-    def __init__(self, storage: Storage | None, definition: Node | None = None, device_free: bool = False) -> None:
+    def __init__(
+        self, storage: Storage | None, definition: Node | None = None, device_free: bool = False
+    ) -> None:
         self.serial = next(_serials)
         self.storage = storage
         self.definition = definition
         self.owner: weakref.ref[Any] | None = None  # the Tensor that collects gradients here
-        self.previous: tuple[weakref.ref[Node], Storage] | None = None  # the version that an assign replaces
+        self.previous: tuple[weakref.ref[Node], Storage] | None = (
+            None  # the version that an assign replaces
+        )
         self.is_initial = False  # the definition is a first value, not the next version of one
         self.awaits: Any = None  # a Tensor of the first version, where that is not computed either
-        self.dependents: list[weakref.ref[Any]] = []  # computed Tensors whose history reaches this Leaf
-        self.device_free = device_free  # numbers that Python gave an operation: they go along with its other operands
+        self.dependents: list[
+            weakref.ref[Any]
+        ] = []  # computed Tensors whose history reaches this Leaf
+        # numbers that Python gave an operation: they go along with its other operands
+        self.device_free = device_free
 
     @property
     def device(self) -> str | None:
-        """Where the value is, or will be. 0-d values of the CPU go along with others as numbers do, so they are on none."""
+        """Where the value is, or will be. 0-d values of the CPU go along with others as numbers do,
+        so they are on none."""
         known = self.storage or self.definition
         if self.device_free or known is None:
             return None
@@ -138,8 +188,12 @@ class Leaf:
         return str(self.serial)
 
 
-cached: weak_table.Table[Storage] = {}  # by id of a computed Node, which its Storage keeps alive, or the reverse
-copies: weakref.WeakKeyDictionary[Node, Storage] = weakref.WeakKeyDictionary()  # of each COPY that was needed
+cached: weak_table.Table[
+    Storage
+] = {}  # by id of a computed Node, which its Storage keeps alive, or the reverse
+copies: weakref.WeakKeyDictionary[Node, Storage] = (
+    weakref.WeakKeyDictionary()
+)  # of each COPY that was needed
 
 
 def leaf(storage: Storage) -> Node:
@@ -148,7 +202,8 @@ def leaf(storage: Storage) -> Node:
 
 
 def operand(storage: Storage) -> Node:
-    """A new INPUT with numbers that Python gave an operation: it is wherever the other operands are."""
+    """A new INPUT with numbers that Python gave an operation: it is wherever the other operands
+    are."""
     return graph.leaf(Leaf(storage, device_free=True), storage.dtype, storage.shape)
 
 
@@ -187,7 +242,8 @@ class _Owned:
 
 
 def own(n: Node, storage: Storage) -> None:
-    """The Node's value is in `storage`, as long as the Node lives; so nothing else is ever written there."""
+    """The Node's value is in `storage`, as long as the Node lives; so nothing else is ever written
+    there."""
     storage.mark_shared()
     storage.node = None
     cached[id(n)] = _Owned(n, storage)
@@ -212,16 +268,25 @@ def is_row_major(shape: Shape, strides: Shape) -> bool:
 def allocate(dtype: DType, shape: Shape, device: str = CPU) -> Storage:
     """New memory, contents undefined. Raises MemoryError."""
     try:
-        return Storage(devices.device(device).allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
+        return Storage(
+            devices.device(device).allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape
+        )
     except errors.MemoryError as error:
-        raise errors.MemoryError(f"a value of shape {shape} and dtype {dtype.name}: {error}") from None
+        raise errors.MemoryError(
+            f"a value of shape {shape} and dtype {dtype.name}: {error}"
+        ) from None
 
 
 def allocator(dtype: DType, shape: Shape, device: str = CPU) -> Callable[[], Storage]:
-    """allocate(..), for many times: on the CPU without the calls of two constructors, which would take half of the time."""
+    """allocate(..), for many times: on the CPU without the calls of two constructors, which would
+    take half of the time."""
     if device != CPU:
         return partial(allocate, dtype, shape, device)
-    nbytes, strides, take = max(prod(shape) * dtype.itemsize, 1), row_major_strides(shape), memory.take_class
+    nbytes, strides, take = (
+        max(prod(shape) * dtype.itemsize, 1),
+        row_major_strides(shape),
+        memory.take_class,
+    )
     size, layout, new = size_class(nbytes), (dtype, shape, strides, CPU), object.__new__
     give = memory.giver(size)
 
@@ -253,16 +318,21 @@ def absent(dtype: DType, shape: Shape, strides: Shape | None = None, device: str
 
 def moved(stored: Storage, device: str) -> Storage:
     """A copy of the elements, in row-major order, in the memory of a device. Raises MemoryError."""
-    dense = stored if stored.is_contiguous else from_raw(stored.peek_raw(), stored.dtype, stored.shape)
+    dense = (
+        stored if stored.is_contiguous else from_raw(stored.peek_raw(), stored.dtype, stored.shape)
+    )
     if dense is not stored and device == CPU:
         return dense
     new = allocate(stored.dtype, stored.shape, device)
-    devices.copy(device, new.address, dense.device, dense.address, prod(dense.shape) * dense.dtype.itemsize)
+    devices.copy(
+        device, new.address, dense.device, dense.address, prod(dense.shape) * dense.dtype.itemsize
+    )
     return new
 
 
 def on_host(stored: Storage) -> Storage:
-    """The same elements in the CPU's memory, in the same order: the Storage itself, or a copy of all that it spans."""
+    """The same elements in the CPU's memory, in the same order: the Storage itself, or a copy of
+    all that it spans."""
     if stored.device == CPU:
         return stored
     last = sum((d - 1) * s for d, s in zip(stored.shape, stored.strides, strict=True))
@@ -273,7 +343,8 @@ def on_host(stored: Storage) -> Storage:
 
 
 def from_array(array: np.ndarray[Any, Any], dtype: DType, copy: bool) -> Storage:
-    """The array's elements, copied or aliased (its strides must be whole elements, none negative)."""
+    """The array's elements, copied or aliased (its strides must be whole elements, none
+    negative)."""
     if copy:
         return from_raw(converted(array, dtype), dtype, array.shape)
     strides = tuple(s // dtype.itemsize for s in array.strides)
@@ -281,10 +352,13 @@ def from_array(array: np.ndarray[Any, Any], dtype: DType, copy: bool) -> Storage
 
 
 def converted(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
-    """The array's values in row-major order, in the dtype's NumPy form: bits where NumPy may lack the dtype."""
+    """The array's values in row-major order, in the dtype's NumPy form: bits where NumPy may lack
+    the dtype."""
     if dtype is not dt.bfloat16:
         return np.ascontiguousarray(array, dtype.numpy)
-    return np.ascontiguousarray(array.view(np.uint16) if dt.from_numpy(array.dtype) is dtype else bfloat16.bits(array))
+    return np.ascontiguousarray(
+        array.view(np.uint16) if dt.from_numpy(array.dtype) is dtype else bfloat16.bits(array)
+    )
 
 
 def from_raw(array: np.ndarray[Any, Any], dtype: DType, shape: Shape) -> Storage:
@@ -327,14 +401,21 @@ VIEWED = frozenset({Op.SLICE, Op.PERMUTE, Op.RESHAPE, Op.DETACH})
 
 
 def viewed(n: Node, storage: Storage) -> Storage | None:
-    """The memory of a SLICE, PERMUTE, RESHAPE or DETACH of a value in memory; None where strides cannot say it."""
+    """The memory of a SLICE, PERMUTE, RESHAPE or DETACH of a value in memory; None where strides
+    cannot say it."""
     shape, strides, offset = storage.shape, storage.strides, storage.offset
     match n.op:
         case Op.DETACH:
             return storage.view(shape, strides, offset)
         case Op.SLICE:
-            offset += sum(start * s for (start, _, _), s in zip(n.arg, strides, strict=True) if n.size)
-            return storage.view(n.shape, tuple(step * s for (_, _, step), s in zip(n.arg, strides, strict=True)), offset)
+            offset += sum(
+                start * s for (start, _, _), s in zip(n.arg, strides, strict=True) if n.size
+            )
+            return storage.view(
+                n.shape,
+                tuple(step * s for (_, _, step), s in zip(n.arg, strides, strict=True)),
+                offset,
+            )
         case Op.PERMUTE:
             return storage.view(n.shape, tuple(strides[axis] for axis in n.arg), offset)
         case Op.RESHAPE:
@@ -344,7 +425,8 @@ def viewed(n: Node, storage: Storage) -> Storage | None:
 
 
 def reshape_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
-    """Strides under which memory of (shape, strides) has the new shape, or None where a copy is needed."""
+    """Strides under which memory of (shape, strides) has the new shape, or None where a copy is
+    needed."""
     if prod(shape) == 0:
         return row_major_strides(new)
     groups = _merged(shape, strides)
@@ -362,7 +444,8 @@ def reshape_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
 
 
 def _merged(shape: Shape, strides: Shape) -> list[tuple[int, int]]:
-    """(extent, stride) of the axes, neighbours merged where memory allows, axes of extent 1 left out."""
+    """(extent, stride) of the axes, neighbours merged where memory allows, axes of extent 1 left
+    out."""
     groups: list[tuple[int, int]] = []
     for extent, stride in zip(shape, strides, strict=True):
         if extent == 1:
@@ -375,7 +458,8 @@ def _merged(shape: Shape, strides: Shape) -> list[tuple[int, int]]:
 
 
 def seen_through(n: Node) -> Storage | None:
-    """The memory of a value, also through views; None where there is none, or where strides cannot say it."""
+    """The memory of a value, also through views; None where there is none, or where strides cannot
+    say it."""
     chain = []
     while (stored := lookup(n)) is None:
         if n.op not in VIEWED:

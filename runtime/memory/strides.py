@@ -1,7 +1,8 @@
 """Strides of a value: of its memory, or those its views imply. In: a Node. Out: its strides in
 elements.
 
-What is computed will be in row-major order; views of it, or of memory, are looked at in the order of their base.
+What is computed will be in row-major order; views of it, or of memory, are looked at in the order
+of their base.
 """
 
 from __future__ import annotations

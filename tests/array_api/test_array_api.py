@@ -1,4 +1,5 @@
-"""The namespace of the Array API standard: its names, signatures and values, these against NumPy's functions."""
+"""The namespace of the Array API standard: its names, signatures and values, these against NumPy's
+functions."""
 
 from __future__ import annotations
 
@@ -159,7 +160,19 @@ OF_TWO = [
 ]
 SIGNATURES |= dict.fromkeys(OF_ONE, UNARY) | dict.fromkeys(OF_TWO, BINARY)
 CONSTANTS = {"e", "inf", "nan", "newaxis", "pi", "__array_api_version__"}
-DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
+DTYPES = {
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+}
 
 
 def test_the_names_are_the_standards() -> None:
@@ -242,7 +255,16 @@ ARGUMENTS |= {n: ((U,), {}) for n in ("acos", "asin", "atanh", "log1p")}
 ARGUMENTS |= {n: ((np.abs(F) + 1,), {}) for n in ("acosh", "log", "log2", "log10", "sqrt")}
 ARGUMENTS |= {n: ((INT, INT[::-1]), {}) for n in ("bitwise_and", "bitwise_or", "bitwise_xor")}
 ARGUMENTS |= {n: ((np.abs(F), U), {}) for n in ("pow",)}
-QUESTIONS = {"astype", "broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type", "__array_namespace_info__"}
+QUESTIONS = {
+    "astype",
+    "broadcast_shapes",
+    "can_cast",
+    "finfo",
+    "iinfo",
+    "isdtype",
+    "result_type",
+    "__array_namespace_info__",
+}
 
 
 def arguments(name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -302,13 +324,26 @@ def test_a_tensor_knows_its_namespace() -> None:
 
 def test_inspection_tells_the_truth() -> None:
     info = xp.__array_namespace_info__()
-    assert info.capabilities() == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+    assert info.capabilities() == {
+        "boolean indexing": True,
+        "data-dependent shapes": True,
+        "max dimensions": 64,
+    }
     assert info.default_device() in info.devices() == wf.devices()
     assert info.dtypes() == {n: getattr(xp, n) for n in DTYPES}
     assert info.dtypes(kind="complex floating") == {}
-    assert info.dtypes(kind=("bool", "unsigned integer")).keys() == {"bool", "uint8", "uint16", "uint32", "uint64"}
+    assert info.dtypes(kind=("bool", "unsigned integer")).keys() == {
+        "bool",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+    }
     defaults = info.default_dtypes(device="cpu")
-    assert defaults["real floating"] is xp.asarray(1.0).dtype and defaults["integral"] is xp.asarray(1).dtype
+    assert (
+        defaults["real floating"] is xp.asarray(1.0).dtype
+        and defaults["integral"] is xp.asarray(1).dtype
+    )
     assert defaults["indexing"] is xp.argmax(wf.zeros(2)).dtype
     with pytest.raises(wf.errors.DeviceError):
         info.dtypes(device="cuda:99")
@@ -317,7 +352,11 @@ def test_inspection_tells_the_truth() -> None:
 def test_what_the_standard_calls_tuples_are_tuples() -> None:
     assert xp.broadcast_shapes((2, 1), (3,)) == (2, 3) and xp.broadcast_shapes() == ()
     assert type(xp.meshgrid(wf.ones(2))) is type(xp.broadcast_arrays(wf.ones(2))) is tuple
-    assert xp.expand_dims(wf.ones(2, 3), 1).shape == xp.expand_dims(wf.ones(2, 3), axis=1).shape == (2, 1, 3)
+    assert (
+        xp.expand_dims(wf.ones(2, 3), 1).shape
+        == xp.expand_dims(wf.ones(2, 3), axis=1).shape
+        == (2, 1, 3)
+    )
     assert xp.expand_dims(wf.ones(2), (0, -1)).shape == (1, 2, 1)
 
 

@@ -1,4 +1,5 @@
-"""Corners of the Array API standard that went wrong once. In: small arrays. Out: what the standard and NumPy say."""
+"""Corners of the Array API standard that went wrong once. In: small arrays. Out: what the standard
+and NumPy say."""
 
 from __future__ import annotations
 
@@ -7,11 +8,20 @@ import pytest
 import weft as wf
 import weft.array_api as xp
 
-EMPTY_MASKS = [((3,), (0,)), ((2, 3), (0,)), ((2, 3), (2, 0)), ((2, 3), (0, 3)), ((2, 3), (0, 0)), ((0, 3), (0, 0))]
+EMPTY_MASKS = [
+    ((3,), (0,)),
+    ((2, 3), (0,)),
+    ((2, 3), (2, 0)),
+    ((2, 3), (0, 3)),
+    ((2, 3), (0, 0)),
+    ((0, 3), (0, 0)),
+]
 
 
 @pytest.mark.parametrize(("shape", "mask"), EMPTY_MASKS)
-def test_a_mask_of_extent_zero_selects_nothing(shape: tuple[int, ...], mask: tuple[int, ...]) -> None:
+def test_a_mask_of_extent_zero_selects_nothing(
+    shape: tuple[int, ...], mask: tuple[int, ...]
+) -> None:
     values = np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
     x, key = wf.tensor(values), xp.zeros(mask, dtype=xp.bool)
     assert x[key].shape == values[np.zeros(mask, dtype=bool)].shape == (0, *shape[len(mask) :])
@@ -20,7 +30,9 @@ def test_a_mask_of_extent_zero_selects_nothing(shape: tuple[int, ...], mask: tup
 
 
 @pytest.mark.parametrize(("shape", "mask"), [((2, 3), (0, 2)), ((2, 3), (1, 0)), ((0, 3), (1,))])
-def test_an_empty_mask_must_fit_where_it_is_not_empty(shape: tuple[int, ...], mask: tuple[int, ...]) -> None:
+def test_an_empty_mask_must_fit_where_it_is_not_empty(
+    shape: tuple[int, ...], mask: tuple[int, ...]
+) -> None:
     with pytest.raises(IndexError, match="does not fit"):
         xp.ones(shape)[xp.zeros(mask, dtype=xp.bool)]
 
@@ -31,7 +43,9 @@ def test_integers_beyond_int64_stay_exact_beside_small_ones(values: list[int]) -
     for x in (xp.asarray(values, dtype=xp.uint64), xp.asarray(values)):
         assert x.dtype is xp.uint64 and x.tolist() == wanted.tolist()
     for dtype in (xp.float32, xp.float64):
-        np.testing.assert_array_equal(xp.asarray(values, dtype=dtype).numpy(), wanted.astype(dtype.name))
+        np.testing.assert_array_equal(
+            xp.asarray(values, dtype=dtype).numpy(), wanted.astype(dtype.name)
+        )
 
 
 TOO_WIDE = [([2**63, -1], None), ([2**64], None), ([2**63, 0], "int64"), ([10**400], "float64")]

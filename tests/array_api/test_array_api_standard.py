@@ -1,4 +1,5 @@
-"""weft.array_api is the Python Array API standard 2024.12: names, signatures, dtypes, and values as NumPy's."""
+"""weft.array_api is the Python Array API standard 2024.12: names, signatures, dtypes, and values as
+NumPy's."""
 
 from __future__ import annotations
 
@@ -49,7 +50,12 @@ def test_constants() -> None:
 
 
 def test_every_function_has_a_case() -> None:
-    covered = set(standard.ONE_OPERAND) | set(standard.TWO_OPERANDS) | set(standard_cases.CASES) | standard_cases.ELSEWHERE
+    covered = (
+        set(standard.ONE_OPERAND)
+        | set(standard.TWO_OPERANDS)
+        | set(standard_cases.CASES)
+        | standard_cases.ELSEWHERE
+    )
     assert covered == set(standard.SIGNATURES)
 
 
@@ -72,8 +78,12 @@ def as_numpy(name: str, args: Any, kwargs: Any) -> Any:
         kwargs = kwargs | {"kind": "stable"}
     if name == "diff" and kwargs["n"] > args[0].shape[kwargs["axis"]]:
         kwargs = kwargs | {"n": args[0].shape[kwargs["axis"]]}
-    if name == "pow":  # NumPy takes sqrt for a single exponent of 0.5, with other signs of zero and NaN than its own pow
-        twice = np.broadcast_arrays(*(np.repeat(np.asarray(x)[..., None], 2, axis=-1) for x in args))
+    if (
+        name == "pow"
+    ):  # NumPy takes sqrt for a single exponent of 0.5, with other signs of zero and NaN than its own pow
+        twice = np.broadcast_arrays(
+            *(np.repeat(np.asarray(x)[..., None], 2, axis=-1) for x in args)
+        )
         return np.asarray(np.power(*map(np.ascontiguousarray, twice))[..., 0])
     if name in ("std", "var"):  # NumPy's mean overflows, or rounds to a number far from equal ones
         greatest = np.abs(args[0], where=np.isfinite(args[0]), out=np.zeros_like(args[0])).max()
@@ -81,13 +91,16 @@ def as_numpy(name: str, args: Any, kwargs: Any) -> Any:
         x = args[0] * down
         spread = getattr(np, name)(x - x.min(axis=kwargs["axis"], keepdims=True), **kwargs)
         return np.asarray(spread / (down if name == "std" else down * down))
-    if name in ("cumulative_sum", "cumulative_prod") and args[0].dtype == np.float32:  # in float64, as here
+    if (
+        name in ("cumulative_sum", "cumulative_prod") and args[0].dtype == np.float32
+    ):  # in float64, as here
         return getattr(np, name)(args[0].astype(np.float64), **kwargs).astype(np.float32)
     return getattr(np, name)(*args, **kwargs)
 
 
 def assert_alike(found: Any, wanted: Any, name: str, scale: float = 0.0) -> None:
-    """Same shape, dtype and values: bit for bit (NaNs alike) where the operation is exact. `scale`: what a sum cancels from."""
+    """Same shape, dtype and values: bit for bit (NaNs alike) where the operation is exact. `scale`:
+    what a sum cancels from."""
     wanted = np.asarray(wanted)
     array = np.asarray(found)
     assert array.shape == wanted.shape
@@ -102,7 +115,17 @@ def assert_alike(found: Any, wanted: Any, name: str, scale: float = 0.0) -> None
         np.testing.assert_allclose(array, wanted, rtol=2 * np.finfo(wanted.dtype).eps, atol=0)
     else:
         np.testing.assert_array_equal(array, wanted)
-    if wanted.dtype.kind == "f" and name not in ("linspace", "mean", "std", "var", "max", "maximum", "min", "minimum", "clip"):
+    if wanted.dtype.kind == "f" and name not in (
+        "linspace",
+        "mean",
+        "std",
+        "var",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "clip",
+    ):
         numbers = ~np.isnan(wanted)
         np.testing.assert_array_equal(np.signbit(array[numbers]), np.signbit(wanted[numbers]))
 
@@ -121,7 +144,9 @@ def scale_of(name: str, args: Any) -> float:
 @examples(12)
 def test_values_are_numpys(name: str, data: st.DataObject) -> None:
     args, kwargs = data.draw(standard_cases.calls(name))
-    found = getattr(xp, name)(*(as_weft(a, name) for a in args), **{k: as_weft(v, name) for k, v in kwargs.items()})
+    found = getattr(xp, name)(
+        *(as_weft(a, name) for a in args), **{k: as_weft(v, name) for k, v in kwargs.items()}
+    )
     with np.errstate(all="ignore"):
         wanted = as_numpy(name, args, kwargs)
     if isinstance(wanted, (tuple, list)):

@@ -28,7 +28,9 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the kernels that are lowered from now on."""
     names: list[str] = []
     kernel = CpuLowering.kernel
-    monkeypatch.setattr(CpuLowering, "kernel", lambda self, k, *rest: names.append(k.name) or kernel(self, k, *rest))
+    monkeypatch.setattr(
+        CpuLowering, "kernel", lambda self, k, *rest: names.append(k.name) or kernel(self, k, *rest)
+    )
     return names
 
 
@@ -42,7 +44,9 @@ def layers(*widths: int) -> list[Node]:
 
 
 def texts(program: Compiled) -> list[tuple[str, str, tuple[int, ...]]]:
-    return [(show(k.step.loops), show(k.lowered.loops), k.step.params) for k in program.lowered.kernels]
+    return [
+        (show(k.step.loops), show(k.lowered.loops), k.step.params) for k in program.lowered.kernels
+    ]
 
 
 def test_equal_layers_are_lowered_once_and_compute_their_own_values(lowered: list[str]) -> None:
@@ -50,7 +54,10 @@ def test_equal_layers_are_lowered_once_and_compute_their_own_values(lowered: lis
     program = compiled(outputs)
     assert len(program.lowered.kernels) == LAYERS
     assert lowered == ["k0_matmul", "k1_matmul"], "the first layer reads what another line has made"
-    assert len({*program.kernel_keys}) == 1 and len({k.name for k in program.lowered.kernels}) == LAYERS
+    assert (
+        len({*program.kernel_keys}) == 1
+        and len({k.name for k in program.lowered.kernels}) == LAYERS
+    )
     rng = np.random.default_rng(0)
     env = {n: (rng.random(n.shape) - 0.5).astype(np.float32) for n in inputs_of(outputs)}
     for result, expected in zip(execute(program, outputs, env), oracle(outputs, env), strict=True):
@@ -63,11 +70,15 @@ def pair(first: Callable[[Node], Node], second: Callable[[Node], Node]) -> list[
 
 DIFFERENT: dict[str, Callable[[], list[Node]]] = {
     "constants": lambda: pair(lambda x: g.scale(x, 2.0), lambda x: g.scale(x, 3.0)),
-    "signs of zero": lambda: pair(lambda x: g.add(x, g.like(0.0, x)), lambda x: g.add(x, g.like(-0.0, x))),
+    "signs of zero": lambda: pair(
+        lambda x: g.add(x, g.like(0.0, x)), lambda x: g.add(x, g.like(-0.0, x))
+    ),
     "shapes": lambda: [g.exp(leaf(9, 5)), g.exp(leaf(9, 6))],
     "dtypes": lambda: [g.exp(leaf(9)), g.exp(leaf(9, dtype=dt.float64))],
     "operations": lambda: pair(g.exp, g.log),
-    "views": lambda: pair(lambda x: g.mul(x, x), lambda x: g.mul(x, graph.node(Op.FLIP, (x,), (1,)))),
+    "views": lambda: pair(
+        lambda x: g.mul(x, x), lambda x: g.mul(x, graph.node(Op.FLIP, (x,), (1,)))
+    ),
     "operands": lambda: [g.mul(x := leaf(9), x), g.mul(leaf(9), leaf(9))],
 }
 
@@ -86,11 +97,15 @@ def alone(monkeypatch: pytest.MonkeyPatch, outputs: list[Node]) -> Compiled:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_twins_have_the_loops_that_each_has_alone(seed: int, lowered: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twins_have_the_loops_that_each_has_alone(
+    seed: int, lowered: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = twins(seed)
     program = compiled(case.outputs)
     count = len(lowered)
-    assert texts(program) == texts(alone(monkeypatch, case.outputs)) and len(lowered) - count > count
+    assert (
+        texts(program) == texts(alone(monkeypatch, case.outputs)) and len(lowered) - count > count
+    )
 
 
 def twins(seed: int) -> fuzz.Case:

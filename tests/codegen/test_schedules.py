@@ -1,4 +1,5 @@
-"""The lists of schedules: each is chosen by some kernel, and each that has rivals is refused by one, with its reason."""
+"""The lists of schedules: each is chosen by some kernel, and each that has rivals is refused by
+one, with its reason."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ from weft.ir.loops.loop import Loops
 from weft.nn import functional as F
 
 Graph = Callable[[], list[Node]]
-DEFAULTS = {"serial_threshold": None, "min_chunks": 1}  # what users run; the harness forces threads and chunks
+DEFAULTS = {
+    "serial_threshold": None,
+    "min_chunks": 1,
+}  # what users run; the harness forces threads and chunks
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +110,11 @@ REFUSED: list[tuple[Graph, str, str]] = [
     (computed_matrix, "stream", "the matrix is computed, masked or repeated"),
     (one("nt", 4, 100, 300), "stream", "the matrix is not contiguous along its own axis"),
     (one("nn", 5, 70, 70), "stream", "the matrix fits into L1"),
-    (one("tn", 800, 40, 200), "stream", "200 steps of k do not make up for storing 40 rows transposed"),
+    (
+        one("tn", 800, 40, 200),
+        "stream",
+        "200 steps of k do not make up for storing 40 rows transposed",
+    ),
     (one("nn", 70, 90, 60), "dot", "not both factors are contiguous along k"),
     (one("nt", 100, 100, 100), "dot", "100 rows make up for transposing the lane factor"),
     (one("nt", 4, 100, 300), "packed", "possible, but dot suits better"),
@@ -119,7 +127,9 @@ def cpu_choices(case: Graph) -> list[Choice]:
     return choices_of(compiled(case(), target="sse2" if case is in_blocks else "avx2", **options))
 
 
-@pytest.mark.parametrize(("case", "schedule", "why"), REFUSED, ids=lambda c: c if isinstance(c, str) else "")
+@pytest.mark.parametrize(
+    ("case", "schedule", "why"), REFUSED, ids=lambda c: c if isinstance(c, str) else ""
+)
 def test_a_schedule_is_refused(case: Graph, schedule: str, why: str) -> None:
     told = [c.others[schedule] for c in cpu_choices(case) if schedule in c.others]
     assert any(re.fullmatch(why, each) for each in told), told
@@ -133,7 +143,9 @@ CHOSEN = [
 
 
 def test_each_schedule_of_a_cpu_is_chosen() -> None:
-    chosen = {c.schedule for case in CHOSEN for c in cpu_choices(case)} | {c.schedule for c in choices_of(attention("cpu"))}
+    chosen = {c.schedule for case in CHOSEN for c in cpu_choices(case)} | {
+        c.schedule for c in choices_of(attention("cpu"))
+    }
     assert chosen == {s.name for s in CPU}
 
 
@@ -204,13 +216,22 @@ def test_the_least_estimate_is_chosen_and_the_first_of_equals() -> None:
     ]
     chosen = choose(listed, 3)
     assert chosen.schedule == "fast: in 3"
-    others = {"never": "3 is no number for it", "slow": "about 30 cycles, fast 6", "alike": "about 6 cycles a row, fast 6"}
+    others = {
+        "never": "3 is no number for it",
+        "slow": "about 30 cycles, fast 6",
+        "alike": "about 6 cycles a row, fast 6",
+    }
     assert chosen.choices == (Choice("fast", others),)
 
 
 def test_a_rule_comes_before_any_estimate() -> None:
-    listed = [Schedule("estimated", lambda: Estimate(lowered(""), 1.0)), Schedule("rule", always(lowered("")))]
-    assert choose(listed).choices == (Choice("rule", {"estimated": "possible, but rule suits better"}),)
+    listed = [
+        Schedule("estimated", lambda: Estimate(lowered(""), 1.0)),
+        Schedule("rule", always(lowered(""))),
+    ]
+    assert choose(listed).choices == (
+        Choice("rule", {"estimated": "possible, but rule suits better"}),
+    )
 
 
 def test_names_are_words_that_no_list_has_twice() -> None:
@@ -229,6 +250,9 @@ def test_what_is_said_begins_with_the_name(case: Graph) -> None:
 def test_a_new_schedule_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a list of its kind: it is chosen, and named, where its estimate is the least."""
     (flat,) = [s for s in ROWS_AND_MAPS if s.name == "flat"]
-    monkeypatch.setattr("weft.codegen.cpu.rows_and_maps.ROWS_AND_MAPS", [Schedule("new", flat.estimate), *ROWS_AND_MAPS])
+    monkeypatch.setattr(
+        "weft.codegen.cpu.rows_and_maps.ROWS_AND_MAPS",
+        [Schedule("new", flat.estimate), *ROWS_AND_MAPS],
+    )
     (choice,) = choices_of(compiled([g.exp(leaf(7, 11))]))
     assert choice.schedule == "new" and choice.others["flat"].startswith("about ")

@@ -25,14 +25,26 @@ from weft.inspection.machine import bench_cases
 from weft.inspection.machine import machine as machines
 from weft.inspection.profile import measure
 
-MACHINE = machine_of("a machine", 2, 5e10, 2e11, 1 << 25, {"float32": 5e11, "float64": 2e11}, 3e-9, ((1 << 16, 3e11),))
+MACHINE = machine_of(
+    "a machine",
+    2,
+    5e10,
+    2e11,
+    1 << 25,
+    {"float32": 5e11, "float64": 2e11},
+    3e-9,
+    ((1 << 16, 3e11),),
+)
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine is known, and no workload shows it to be faster; NumPy is asked once, Weft a few times."""
+    """The machine is known, and no workload shows it to be faster; NumPy is asked once, Weft a few
+    times."""
     monkeypatch.setattr(measure, "BUDGET", 0.0)
-    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("quick", lambda: nullcontext(lambda: MACHINE)))
+    monkeypatch.setitem(
+        machines.MEASURING, "cpu", lambda _: ("quick", lambda: nullcontext(lambda: MACHINE))
+    )
     monkeypatch.setattr(machines, "_keep", lambda key, found: MACHINE)
     monkeypatch.setattr(machines, "_found", lambda key: MACHINE)
     monkeypatch.setattr(bench, "SECONDS", 0.0)
@@ -40,17 +52,32 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    return subprocess.run([sys.executable, "-m", "weft", *arguments], env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "weft", *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_a_row_a_workload_stands_below_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["bench", "--only", "matmul f64,tiny"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == "a machine, 2 threads" and out[1].split() == ["read", "write", "both", "rounds"]
-    assert out[2].split() == ["memory", *["50", "GB/s"] * 3, "2", "of", "2"] and out[5].split()[:2] == ["float32", "500"]
+    assert out[0] == "a machine, 2 threads" and out[1].split() == [
+        "read",
+        "write",
+        "both",
+        "rounds",
+    ]
+    assert out[2].split() == ["memory", *["50", "GB/s"] * 3, "2", "of", "2"] and out[5].split()[
+        :2
+    ] == ["float32", "500"]
     head = next(i for i, line in enumerate(out) if line.startswith("workload"))
     rows = out[head + 1 :]
-    assert len(rows) == 2 and re.match(r"matmul f64 +[\d.]+ [mu]s +[\d.]+ [mun]s +\d+% +compute +1 ", rows[0])
+    assert len(rows) == 2 and re.match(
+        r"matmul f64 +[\d.]+ [mu]s +[\d.]+ [mun]s +\d+% +compute +1 ", rows[0]
+    )
     assert rows[1].startswith("tiny call") and "%" not in rows[1]
 
 
@@ -59,8 +86,21 @@ def test_json_has_the_machine_and_each_workload(capsys: pytest.CaptureFixture[st
     found = json.loads(capsys.readouterr().out)
     assert found["machine"]["bandwidth"] == 5e10 and found["device"] == "cpu"
     (work,) = found["workloads"]
-    assert {*work} == {"name", "about", "seconds", "predicted", "bound", "kernels", "numpy", "reached"}
-    assert work["seconds"] > 0 and work["reached"] == pytest.approx(work["predicted"] / work["seconds"]) and work["numpy"] is None
+    assert {*work} == {
+        "name",
+        "about",
+        "seconds",
+        "predicted",
+        "bound",
+        "kernels",
+        "numpy",
+        "reached",
+    }
+    assert (
+        work["seconds"] > 0
+        and work["reached"] == pytest.approx(work["predicted"] / work["seconds"])
+        and work["numpy"] is None
+    )
 
 
 @pytest.mark.slow
@@ -68,7 +108,10 @@ def test_the_whole_of_it_measures_a_real_machine(tmp_path: Path) -> None:
     done = weft("bench", "--json", "--only", "column sums,lenet")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["machine"]["bandwidth"] > 1e8 and [w["name"] for w in found["workloads"]] == ["column sums", "LeNet step"]
+    assert found["machine"]["bandwidth"] > 1e8 and [w["name"] for w in found["workloads"]] == [
+        "column sums",
+        "LeNet step",
+    ]
     assert found["workloads"][0]["numpy"] > 0 and found["workloads"][1]["kernels"] > 10
 
 
@@ -87,10 +130,15 @@ def test_words_between_commas_choose_and_every_name_is_one() -> None:
 def test_a_limit_that_a_workload_beats_is_raised_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As on a machine that was so busy that its memory seemed to move 100 MB/s and its cache 200 MB/s."""
+    """As on a machine that was so busy that its memory seemed to move 100 MB/s and its cache 200
+    MB/s."""
     monkeypatch.undo()
-    busy = machine_of("busy", 2, 1e8, 2e8, 1 << 20, {"float32": 1e7, "float64": 1e7}, 3e-9, ((1 << 10, 3e8),))
-    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("busy", lambda: nullcontext(lambda: busy)))
+    busy = machine_of(
+        "busy", 2, 1e8, 2e8, 1 << 20, {"float32": 1e7, "float64": 1e7}, 3e-9, ((1 << 10, 3e8),)
+    )
+    monkeypatch.setitem(
+        machines.MEASURING, "cpu", lambda _: ("busy", lambda: nullcontext(lambda: busy))
+    )
     monkeypatch.setattr(machines, "_known", {})
     monkeypatch.setattr(machines, "PATIENCE", 0.0)
     monkeypatch.setattr(bench, "SECONDS", 0.0)
@@ -127,7 +175,18 @@ def test_a_missing_device_has_status_1(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("bench", "--help") == 0
     text = capsys.readouterr().out
-    assert all(word in text for word in ("roofline", "reached", "numpy", "WEFT_NUM_THREADS", "--json", "--only", "exit status"))
+    assert all(
+        word in text
+        for word in (
+            "roofline",
+            "reached",
+            "numpy",
+            "WEFT_NUM_THREADS",
+            "--json",
+            "--only",
+            "exit status",
+        )
+    )
 
 
 @pytest.mark.parametrize("case", bench_cases.CASES, ids=lambda case: case.name)
@@ -138,11 +197,15 @@ def test_numpy_computes_the_same(case: Any, monkeypatch: pytest.MonkeyPatch) -> 
     if work.numpy is None:
         assert work.function(*work.args) is not None
         return
-    np.testing.assert_allclose(work.function(*work.args).numpy(), work.numpy(), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        work.function(*work.args).numpy(), work.numpy(), rtol=1e-3, atol=1e-3
+    )
 
 
 def small(shape: tuple[int, ...], dtype: str) -> Any:
-    lengths = [min(n, 4096 if len(shape) == 1 else 1024) if k == 0 else n for k, n in enumerate(shape)]
+    lengths = [
+        min(n, 4096 if len(shape) == 1 else 1024) if k == 0 else n for k, n in enumerate(shape)
+    ]
     return np.random.default_rng(0).random([64 if n == 16384 else n for n in lengths]).astype(dtype)
 
 

@@ -1,4 +1,5 @@
-"""`python -m weft devices`: facts that are true, on any machine, with or without GPUs and packages."""
+"""`python -m weft devices`: facts that are true, on any machine, with or without GPUs and
+packages."""
 
 from __future__ import annotations
 
@@ -76,7 +77,9 @@ def test_the_processor_is_the_one_that_code_is_made_for(printed: Callable[..., s
 
 def test_another_target_is_named(printed: Callable[..., str]) -> None:
     with options.override(target="sse2"):
-        assert "x86-64, as WEFT_TARGET says: 16 registers of 128 bits; sse2" in " ".join(printed().split())
+        assert "x86-64, as WEFT_TARGET says: 16 registers of 128 bits; sse2" in " ".join(
+            printed().split()
+        )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,12 @@ def test_another_target_is_named(printed: Callable[..., str]) -> None:
     ],
 )
 def test_what_limits_the_threads_is_told(
-    used: int, mine: int | None, cores: int, limit: str, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+    used: int,
+    mine: int | None,
+    cores: int,
+    limit: str,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: Callable[..., str],
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     if mine is None:
@@ -101,7 +109,9 @@ def test_what_limits_the_threads_is_told(
         assert f"threads      {used}" in printed()
 
 
-def test_a_quota_of_the_container_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
+def test_a_quota_of_the_container_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+) -> None:
     (tmp_path / "cpu.max").write_text("150000 100000\n")
     monkeypatch.setattr(surroundings, "_QUOTA", tmp_path / "cpu.max")
     with options.override(num_threads=2):
@@ -110,8 +120,12 @@ def test_a_quota_of_the_container_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     assert surroundings.threads()["quota"] is None
 
 
-def test_memory_and_large_pages_are_those_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "meminfo").write_text("MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    600 kB\n")
+def test_memory_and_large_pages_are_those_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "meminfo").write_text(
+        "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    600 kB\n"
+    )
     (tmp_path / "enabled").write_text("always [madvise] never\n")
     (tmp_path / "memory.max").write_text("max\n")
     for place, name in (("_MEMORY", "meminfo"), ("_PAGES", "enabled"), ("_LEAST", "memory.max")):
@@ -120,20 +134,30 @@ def test_memory_and_large_pages_are_those_of_the_system(tmp_path: Path, monkeypa
     assert surroundings.large_pages() == "madvise"
 
 
-def test_figures_are_shown_where_they_are_known(monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
+def test_figures_are_shown_where_they_are_known(
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+) -> None:
     assert "not yet; python -m weft devices --measure" in printed()
     monkeypatch.setattr(machines, "known", lambda device: FAST)
-    assert "40 GB/s from memory, 200 GB/s from the last cache; 500 Gflop/s in float32" in " ".join(printed().split())
+    assert "40 GB/s from memory, 200 GB/s from the last cache; 500 Gflop/s in float32" in " ".join(
+        printed().split()
+    )
 
 
 def test_figures_are_measured_when_asked_for(printed: Callable[..., str]) -> None:
     assert facts(printed, "--measure")["cpu"]["machine"]["bandwidth"] == 40e9
 
 
-def test_known_figures_are_those_that_were_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_figures_are_those_that_were_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(machines, "_known", {})
-    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("a machine of a test", lambda: nullcontext(lambda: FAST)))
+    monkeypatch.setitem(
+        machines.MEASURING,
+        "cpu",
+        lambda _: ("a machine of a test", lambda: nullcontext(lambda: FAST)),
+    )
     store = cache.DiskCache(tmp_path)
     monkeypatch.setattr(cache, "default", lambda: store)
     assert machines.known() is None
@@ -143,11 +167,17 @@ def test_known_figures_are_those_that_were_measured(tmp_path: Path, monkeypatch:
     assert machines.known() == measured, "from the disk"
 
 
-def test_what_is_missing_is_listed_with_its_command(monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
+def test_what_is_missing_is_listed_with_its_command(
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+) -> None:
     versions = {"safetensors": None, "tqdm": None}
     monkeypatch.setattr(surroundings, "_version", lambda name: versions.get(name, "1.2.3"))
     behind = printed().split("missing, and how to install it\n")[1]
-    assert "pip install safetensors" in behind and "pip install tqdm" in behind and "pip install numpy" not in behind
+    assert (
+        "pip install safetensors" in behind
+        and "pip install tqdm" in behind
+        and "pip install numpy" not in behind
+    )
 
 
 def test_one_compiler_for_gpus_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,17 +185,23 @@ def test_one_compiler_for_gpus_is_enough(monkeypatch: pytest.MonkeyPatch) -> Non
         rows = [{"name": name, "version": versions.get(name)} for name in ("NVRTC", "nvcc", "tqdm")]
         return {p["name"] for p in surroundings.missing(rows)}
 
-    assert names() == {"NVRTC", "nvcc", "tqdm"} and names(nvcc="13.0") == names(NVRTC="13.0") == {"tqdm"}
+    assert names() == {"NVRTC", "nvcc", "tqdm"} and names(nvcc="13.0") == names(NVRTC="13.0") == {
+        "tqdm"
+    }
 
 
 def test_versions_are_those_of_the_installed_packages(printed: Callable[..., str]) -> None:
     found = {p["name"]: p["version"] for p in facts(printed)["packages"]}
-    assert found["numpy"] == importlib.metadata.version("numpy") and found["llvmlite"] == importlib.metadata.version("llvmlite")
+    assert found["numpy"] == importlib.metadata.version("numpy") and found[
+        "llvmlite"
+    ] == importlib.metadata.version("llvmlite")
 
 
 @pytest.mark.usefixtures("_bare")
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--measure",)], ids=" ".join)
-def test_a_machine_with_nothing_is_described(arguments: tuple[str, ...], printed: Callable[..., str]) -> None:
+def test_a_machine_with_nothing_is_described(
+    arguments: tuple[str, ...], printed: Callable[..., str]
+) -> None:
     text = printed(*arguments)
     assert "pip install numpy" in text and "pip install nvidia-cuda-nvrtc" in text
 
@@ -175,27 +211,53 @@ def test_a_gpu_is_listed_with_what_it_has(printed: Callable[..., str]) -> None:
     driver = device()
     found = facts(printed)
     (gpu,) = (gpu for gpu in found["gpus"] if gpu["device"] == "cuda:0")
-    assert (gpu["name"], gpu["arch"], gpu["memory"]) == (driver.name, driver.arch, driver.total_memory)
+    assert (gpu["name"], gpu["arch"], gpu["memory"]) == (
+        driver.name,
+        driver.arch,
+        driver.total_memory,
+    )
     assert found["no_gpu"] is None
-    assert f"cuda:0: {driver.name}\n  architecture {driver.arch}, {driver.multiprocessors} multiprocessors" in printed()
+    assert (
+        f"cuda:0: {driver.name}\n  architecture {driver.arch}, {driver.multiprocessors} multiprocessors"
+        in printed()
+    )
 
 
-def test_the_version_of_a_driver_is_that_of_cuda(monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
+def test_the_version_of_a_driver_is_that_of_cuda(
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+) -> None:
     cuda = SimpleNamespace(get_driver_version=lambda: 13010)
-    h100 = SimpleNamespace(cuda=cuda, name="H100", arch="sm_90", total_memory=85e9, multiprocessors=132, shared_limit=232448)
+    h100 = SimpleNamespace(
+        cuda=cuda,
+        name="H100",
+        arch="sm_90",
+        total_memory=85e9,
+        multiprocessors=132,
+        shared_limit=232448,
+    )
     monkeypatch.setattr(surroundings.devices, "available", lambda: (0,))
     monkeypatch.setattr(surroundings.devices, "driver", lambda number: h100)
-    assert facts(printed)["gpus"][0]["driver"] == "13.1" and "driver       for CUDA 13.1" in printed()
+    assert (
+        facts(printed)["gpus"][0]["driver"] == "13.1" and "driver       for CUDA 13.1" in printed()
+    )
 
 
-def test_without_a_gpu_it_says_why(monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
+def test_without_a_gpu_it_says_why(
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+) -> None:
     monkeypatch.setattr(devices, "_gpus", {})
-    monkeypatch.setattr(devices, "_pycuda", [wf.errors.DeviceError(f"device 'cuda' needs PyCUDA. {devices.USE_CPU}")])
+    monkeypatch.setattr(
+        devices,
+        "_pycuda",
+        [wf.errors.DeviceError(f"device 'cuda' needs PyCUDA. {devices.USE_CPU}")],
+    )
     assert "no GPU\n  why          device 'cuda' needs PyCUDA\n" in printed()
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-def test_lines_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
+def test_lines_fit_the_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     assert max(map(len, printed("--measure").splitlines())) <= columns
 
@@ -204,4 +266,7 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["devices", "--help"])
     text = capsys.readouterr().out
-    assert all(word in text for word in ("--measure", "--json", "WEFT_NUM_THREADS", "WEFT_TARGET", "exit status"))
+    assert all(
+        word in text
+        for word in ("--measure", "--json", "WEFT_NUM_THREADS", "WEFT_TARGET", "exit status")
+    )

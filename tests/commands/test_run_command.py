@@ -1,4 +1,5 @@
-"""`python -m weft run`: a script does what it does alone, and then is told about. Plain Python is the oracle."""
+"""`python -m weft run`: a script does what it does alone, and then is told about. Plain Python is
+the oracle."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def test_a_script_does_what_it_does_alone(name: str, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_has_status_130_and_what_was_collected_is_told(tmp_path: Path) -> None:
-    where = script(tmp_path, "import weft as wf\nwf.arange(3).exp().tolist()\nraise KeyboardInterrupt\n")
+    where = script(
+        tmp_path, "import weft as wf\nwf.arange(3).exp().tolist()\nraise KeyboardInterrupt\n"
+    )
     done = python(tmp_path, "-m", "weft", "run", where)
     assert done.returncode == 130 and "KeyboardInterrupt" in done.stderr
     assert HEAD in done.stderr and "script.py:2" in done.stderr.split(HEAD)[1]
@@ -59,15 +62,22 @@ def test_ctrl_c_has_status_130_and_what_was_collected_is_told(tmp_path: Path) ->
 def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text("")
-    (tmp_path / "package" / "inner.py").write_text("import sys\nprint(__name__, __package__, sys.argv)\n")
+    (tmp_path / "package" / "inner.py").write_text(
+        "import sys\nprint(__name__, __package__, sys.argv)\n"
+    )
     alone = python(tmp_path, "-m", "package.inner", "more")
-    assert python(tmp_path, "-m", "weft", "run", "-m", "package.inner", "--", "more").stdout == alone.stdout
+    assert (
+        python(tmp_path, "-m", "weft", "run", "-m", "package.inner", "--", "more").stdout
+        == alone.stdout
+    )
 
 
 def test_programs_are_told_with_their_runs(tmp_path: Path) -> None:
     text = "import weft as wf\n@wf.jit\ndef step(x):\n    return (x * 2).sum()\nfor i in range(5): step(wf.tensor([float(i)]))\n"
     done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text))
-    (row,) = (line.split() for line in done.stderr.splitlines() if line.startswith("step (script.py:4)"))
+    (row,) = (
+        line.split() for line in done.stderr.splitlines() if line.startswith("step (script.py:4)")
+    )
     assert row[2] == "5" and done.stdout == ""
 
 
@@ -79,7 +89,10 @@ def test_a_script_without_programs_is_told_so(tmp_path: Path) -> None:
 def test_of_very_many_programs_the_slowest_are_listed(tmp_path: Path) -> None:
     text = "import weft as wf\nfor n in range(1, 51): (wf.arange(n) * 2).tolist()\n"
     told = python(tmp_path, "-m", "weft", "run", script(tmp_path, text)).stderr.splitlines()
-    assert sum(line.startswith("script.py:2") for line in told) == 40 and told[-1] == "and 10 more, which took less time"
+    assert (
+        sum(line.startswith("script.py:2") for line in told) == 40
+        and told[-1] == "and 10 more, which took less time"
+    )
 
 
 def test_explain_and_dump(tmp_path: Path) -> None:
@@ -92,9 +105,22 @@ def test_explain_and_dump(tmp_path: Path) -> None:
 def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
     text = "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(5): ((x + i) @ x).softmax(axis=1).tolist()\n"
     done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
-    listed = next(part for part in done.stderr.split("── ") if part.startswith("script.py:3") and "matmul" in part).splitlines()
-    shares = [int(line.split("%")[0].split()[-1]) for line in listed if "script.py:3" in line and "%" in line]
-    assert done.returncode == 0 and len(shares) > 1 and shares == sorted(shares, reverse=True) and abs(sum(shares) - 100) <= 2
+    listed = next(
+        part
+        for part in done.stderr.split("── ")
+        if part.startswith("script.py:3") and "matmul" in part
+    ).splitlines()
+    shares = [
+        int(line.split("%")[0].split()[-1])
+        for line in listed
+        if "script.py:3" in line and "%" in line
+    ]
+    assert (
+        done.returncode == 0
+        and len(shares) > 1
+        and shares == sorted(shares, reverse=True)
+        and abs(sum(shares) - 100) <= 2
+    )
     assert "the only run" not in "".join(listed)
 
 
@@ -102,28 +128,50 @@ def test_a_program_that_ran_once_is_not_said_to_be_warm(tmp_path: Path) -> None:
     """Of its first run, what is cold would seem to be a kernel's own time."""
     text = "import weft as wf\nwf.arange(30).exp().tolist()\n"
     done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
-    _, runs, *times = next(line for line in done.stderr.splitlines() if line.startswith("script.py:2")).split()
+    _, runs, *times = next(
+        line for line in done.stderr.splitlines() if line.startswith("script.py:2")
+    ).split()
     assert runs == "1" and len(times) == 4 and times[:2] == times[2:], "its first run is all runs"
     assert ", in the only run: " in done.stderr
 
 
-WRONG = [("missing.py",), (".",), ("-m", "no.such.module"), (), ("a.py", "-m", "b"), ("a.py", "--nonsense")]
+WRONG = [
+    ("missing.py",),
+    (".",),
+    ("-m", "no.such.module"),
+    (),
+    ("a.py", "-m", "b"),
+    ("a.py", "--nonsense"),
+]
 WRONG += [("script.py", "--dump", "script.py"), ("script.py", "--dump", "script.py/below")]
 
 
 def test_debug_nans_names_the_line(tmp_path: Path) -> None:
-    where = script(tmp_path, "import weft as wf\nx = wf.tensor([1.0, 0.0])\nprint((x.log() + 1).tolist())\n")
+    where = script(
+        tmp_path, "import weft as wf\nx = wf.tensor([1.0, 0.0])\nprint((x.log() + 1).tolist())\n"
+    )
     done = python(tmp_path, "-m", "weft", "run", where, "--debug-nans")
-    assert done.returncode == 1 and "script.py:3" in done.stderr.split("Error")[1] and "weft: " not in done.stderr
+    assert (
+        done.returncode == 1
+        and "script.py:3" in done.stderr.split("Error")[1]
+        and "weft: " not in done.stderr
+    )
 
 
 def test_debug_nans_says_that_it_found_nothing(tmp_path: Path) -> None:
-    where = script(tmp_path, "import weft as wf\nprint(wf.tensor([1.0, 2.0]).log().sum().item() > 0)\n")
+    where = script(
+        tmp_path, "import weft as wf\nprint(wf.tensor([1.0, 2.0]).log().sum().item() > 0)\n"
+    )
     done = python(tmp_path, "-m", "weft", "run", where, "--debug-nans")
-    assert done.stdout == "True\n" and done.stderr == "weft: no operation made a NaN or an infinity of finite numbers\n"
+    assert (
+        done.stdout == "True\n"
+        and done.stderr == "weft: no operation made a NaN or an infinity of finite numbers\n"
+    )
 
 
-def test_arguments_that_are_not_known_are_perhaps_those_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_that_are_not_known_are_perhaps_those_of_the_script(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert status("run", "train.py", "--epochs", "1") == 2
     assert "python -m weft run train.py -- --epochs 1" in capsys.readouterr().err
     assert status("cache", "--stats", "--more") == 2
@@ -132,7 +180,10 @@ def test_arguments_that_are_not_known_are_perhaps_those_of_the_script(capsys: py
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_misuse_has_status_2_and_no_traceback(
-    wrong: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    wrong: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     script(tmp_path, "print('ran')\n")
@@ -141,7 +192,9 @@ def test_misuse_has_status_2_and_no_traceback(
     assert told.out == "" and "weft" in told.err
 
 
-def test_arguments_behind_two_dashes_are_for_scripts_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_behind_two_dashes_are_for_scripts_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert status("cache", "--stats", "--", "more") == 2
     assert "takes no arguments after --" in capsys.readouterr().err
 
@@ -149,4 +202,7 @@ def test_arguments_behind_two_dashes_are_for_scripts_alone(capsys: pytest.Captur
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("run", "--help") == 0
     text = capsys.readouterr().out
-    assert all(word in text for word in ("--explain", "--dump", "examples:", "train.py -- --epochs 1", "exit status"))
+    assert all(
+        word in text
+        for word in ("--explain", "--dump", "examples:", "train.py -- --epochs 1", "exit status")
+    )

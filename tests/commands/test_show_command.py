@@ -1,4 +1,5 @@
-"""`python -m weft show`: what it prints, the files it writes, what it says of a wrong expression, and its exit status."""
+"""`python -m weft show`: what it prints, the files it writes, what it says of a wrong expression,
+and its exit status."""
 
 from __future__ import annotations
 
@@ -67,7 +68,9 @@ def test_the_graph_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-@pytest.mark.parametrize("text", ["(x @ w + b).relu().mean()", "softmax(x @ w, axis=1)", "x[1:].T.reshape(6) * 2"])
+@pytest.mark.parametrize(
+    "text", ["(x @ w + b).relu().mean()", "softmax(x @ w, axis=1)", "x[1:].T.reshape(6) * 2"]
+)
 def test_lines_fit_the_terminal(
     columns: int, text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,9 +79,14 @@ def test_lines_fit_the_terminal(
     assert max(map(len, out.splitlines())) <= columns
 
 
-def test_arrays_that_a_line_cuts_short_are_shown_whole_below(capsys: pytest.CaptureFixture[str]) -> None:
+def test_arrays_that_a_line_cuts_short_are_shown_whole_below(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     out = shown(capsys, "x * 2", "x=arange(12).reshape(3,4)*1.5")
-    assert "the result\n[[ 0.  3.  6.  9.]\n" in out and "g1, the derivative by x\n[[2. 2. 2. 2.]\n" in out
+    assert (
+        "the result\n[[ 0.  3.  6.  9.]\n" in out
+        and "g1, the derivative by x\n[[2. 2. 2. 2.]\n" in out
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,9 +118,14 @@ def test_a_value_may_use_those_before_it() -> None:
     assert evaluate("x + y", {"x": "[1,2]", "y": "x * 10"}).result.tolist() == [11.0, 22.0]
 
 
-@pytest.mark.parametrize("text", ["softmax(x)", "wf.softmax(x)", "x.softmax()", "F.softmax(x, axis=0)", "nn.Softmax(0)(x)"])
+@pytest.mark.parametrize(
+    "text",
+    ["softmax(x)", "wf.softmax(x)", "x.softmax()", "F.softmax(x, axis=0)", "nn.Softmax(0)(x)"],
+)
 def test_functions_are_known_by_each_of_their_names(text: str) -> None:
-    np.testing.assert_allclose(evaluate(text, {"x": "[1,2]"}).result.tolist(), [0.268941, 0.731059], rtol=1e-5)
+    np.testing.assert_allclose(
+        evaluate(text, {"x": "[1,2]"}).result.tolist(), [0.268941, 0.731059], rtol=1e-5
+    )
 
 
 def test_parts_are_called_as_they_are_written() -> None:
@@ -127,7 +140,12 @@ def test_random_numbers_in_an_expression_are_values() -> None:
 
 
 def test_python_has_its_whole_language() -> None:
-    assert evaluate("sum([x * k for k in range(3)]) if x.ndim == 0 else (lambda y: y)(x)", {"x": "2"}).result.item() == 6.0
+    assert (
+        evaluate(
+            "sum([x * k for k in range(3)]) if x.ndim == 0 else (lambda y: y)(x)", {"x": "2"}
+        ).result.item()
+        == 6.0
+    )
 
 
 def test_a_layout_shows_each_view(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,24 +157,45 @@ def test_a_layout_shows_each_view(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_picture_as_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = shown(capsys, *MINITORCH, "--svg", str(tmp_path / "graph.svg"))
-    assert out == f"wrote {tmp_path / 'graph.svg'}\n" and (tmp_path / "graph.svg").read_text().startswith("<svg ")
+    assert out == f"wrote {tmp_path / 'graph.svg'}\n" and (
+        tmp_path / "graph.svg"
+    ).read_text().startswith("<svg ")
 
 
-def test_a_file_that_cannot_be_written_has_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_written_has_status_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["show", *MINITORCH, "--svg", str(tmp_path / "no" / "graph.svg")]) == 1
     assert "No such file" in capsys.readouterr().err
 
 
-def test_a_page_tells_of_the_program_with_its_gradients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text, values = "(x * w).sum() + (x.T[1:] * n).exp().mean()", ("x=arange(6).reshape(2,3)*0.5", "w=ones(3)", "n=2:int32")
+def test_a_page_tells_of_the_program_with_its_gradients(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, values = (
+        "(x * w).sum() + (x.T[1:] * n).exp().mean()",
+        ("x=arange(6).reshape(2,3)*0.5", "w=ones(3)", "n=2:int32"),
+    )
     shown(capsys, text, *values, "--html", str(tmp_path / "page.html"))
-    found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', (tmp_path / "page.html").read_text(), re.S)
+    found = re.search(
+        r'<script type="application/json"[^>]*>(.*?)</script>',
+        (tmp_path / "page.html").read_text(),
+        re.S,
+    )
     assert found is not None
     told = json.loads(found[1])
     (program,) = told["programs"]
-    assert {i["name"] for i in program["inputs"]} >= {"x", "w"} and any(k["gradient"] for k in program["kernels"])
+    assert {i["name"] for i in program["inputs"]} >= {"x", "w"} and any(
+        k["gradient"] for k in program["kernels"]
+    )
     assert told["sources"]["<expression>"]["lines"] == [text]
-    assert [s["expression"] for s in told["tensors"][0]["steps"]] == ["x", "w", "x.T", "x.T[1:]", "n"]
+    assert [s["expression"] for s in told["tensors"][0]["steps"]] == [
+        "x",
+        "w",
+        "x.T",
+        "x.T[1:]",
+        "n",
+    ]
     assert told["command"].startswith("python -m weft show '(x * w)")
 
 
@@ -168,9 +207,18 @@ def test_text_for_graphviz(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (("softmx(x)", "x=1"), "there is no softmx; do you mean softmax or log_softmax?\n    softmx(x)\n    ^^^^^^"),
-        (("x*z", "x=1"), "there is no z; give it a value: z=2, or z='randn(3, 4)'\n    x*z\n      ^"),
-        (("1 + (x @ y)", "x=ones(3)", "y=ones(4)"), "do not fit: 3 columns, 4 rows\n    1 + (x @ y)\n         ^^^^^"),
+        (
+            ("softmx(x)", "x=1"),
+            "there is no softmx; do you mean softmax or log_softmax?\n    softmx(x)\n    ^^^^^^",
+        ),
+        (
+            ("x*z", "x=1"),
+            "there is no z; give it a value: z=2, or z='randn(3, 4)'\n    x*z\n      ^",
+        ),
+        (
+            ("1 + (x @ y)", "x=ones(3)", "y=ones(4)"),
+            "do not fit: 3 columns, 4 rows\n    1 + (x @ y)\n         ^^^^^",
+        ),
         (("x.qux() + 1", "x=1"), "has no attribute 'qux'\n    x.qux() + 1\n    ^^^^^"),
         (("x.numel()", "x=1"), "write x.size\n    x.numel()\n    ^^^^^^^"),
         (("x +* y", "x=1"), "invalid syntax\n    x +* y\n       ^"),
@@ -188,7 +236,10 @@ def test_text_for_graphviz(capsys: pytest.CaptureFixture[str]) -> None:
         (("x", "x=[[1],[2,3]]"), "this is not a value for a Tensor"),
         (("x", "x=y"), "there is no y"),
         (("x", "x=0.5", "y=x:"), "invalid syntax"),
-        (("reduce(lambda a, k: (a + k).sin(), range(300), x)", "x=1", "reduce=1"), "'Tensor' object is not callable"),
+        (
+            ("reduce(lambda a, k: (a + k).sin(), range(300), x)", "x=1", "reduce=1"),
+            "'Tensor' object is not callable",
+        ),
         (("[x := (x + k).sin() for k in range(300)][-1]", "x=1"), "draw: the graph has"),
     ],
     ids=lambda case: case if isinstance(case, str) else " ".join(case)[:40],
@@ -202,10 +253,16 @@ def test_a_wrong_expression_is_shown_with_its_place(
 
 def test_a_long_expression_is_cut_in_what_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, "1 + " * 100 + "z" + " + 1" * 100, "x=1")
-    assert max(map(len, said.splitlines())) <= 100 and "z" in said.splitlines()[1] and said.splitlines()[2].strip() == "^"
+    assert (
+        max(map(len, said.splitlines())) <= 100
+        and "z" in said.splitlines()[1]
+        and said.splitlines()[2].strip() == "^"
+    )
 
 
-def test_an_expression_that_looks_like_an_option_is_told_to_stand_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_expression_that_looks_like_an_option_is_told_to_stand_in_brackets(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(SystemExit):
         main(["show", "-x.exp()", "x=1"])
     assert 'must stand in brackets: python -m weft show "(-x.exp())"' in capsys.readouterr().err
@@ -221,17 +278,38 @@ def test_an_error_is_one_of_weft() -> None:
 
 
 def test_as_a_command_it_prints_ascii_where_the_terminal_has_no_more() -> None:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
-    done = subprocess.run([sys.executable, "-m", "weft", "show", *MINITORCH], env=env, capture_output=True, check=False)
+    env = os.environ | {
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "PYTHONIOENCODING": "ascii",
+        "COLUMNS": "80",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "show", *MINITORCH],
+        env=env,
+        capture_output=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, b"") and b">| 3  x*y" in done.stdout
 
 
 def test_names_that_the_output_cannot_show_are_escaped(tmp_path: Path) -> None:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([sys.executable, "-m", "weft", "show", "ß*2", "ß=3"], env=env, capture_output=True, check=False)
+    env = os.environ | {
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "PYTHONIOENCODING": "ascii",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "show", "ß*2", "ß=3"],
+        env=env,
+        capture_output=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, b"") and b"\\xdf*2" in done.stdout
-    (tmp_path / "script.py").write_text("import weft as wf\nß = wf.ones(3) * 2\nwf.explain(ß).show()\n", encoding="utf-8")
-    done = subprocess.run([sys.executable, tmp_path / "script.py"], env=env, capture_output=True, check=False)
+    (tmp_path / "script.py").write_text(
+        "import weft as wf\nß = wf.ones(3) * 2\nwf.explain(ß).show()\n", encoding="utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], env=env, capture_output=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"") and b"script.py:2  \\xdf = " in done.stdout
 
 
@@ -240,4 +318,7 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
         main(["show", "--help"])
     text = capsys.readouterr().out
     assert raised.value.code == 0
-    assert all(word in text for word in ("x=2", "randn", ":int64", "--layout", "evaluated by Python", "exit status"))
+    assert all(
+        word in text
+        for word in ("x=2", "randn", ":int64", "--layout", "evaluated by Python", "exit status")
+    )

@@ -1,4 +1,5 @@
-"""Graphs of 20,000 nodes: built, differentiated, compiled and run in bounded time and memory, without recursion."""
+"""Graphs of 20,000 nodes: built, differentiated, compiled and run in bounded time and memory,
+without recursion."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ import sys
 import pytest
 
 SECONDS, MEGABYTES = 30.0, 1024.0
-RECURSION = 150  # of Python's limit of 1,000; pytest alone would need more, so each case is a process of its own
+# of Python's limit of 1,000; pytest alone would need more, so each case is a process of its own
+RECURSION = 150
 
 PRELUDE = f"""
 import json, sys, time
@@ -113,6 +115,13 @@ def run(code: str) -> str:
     """What the code prints, compiled afresh."""
     path = os.pathsep.join(p for p in sys.path if p)
     env = {**os.environ, "PYTHONPATH": path, "WEFT_CACHE_DIR": "none"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.splitlines()[-1]

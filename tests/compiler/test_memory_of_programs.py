@@ -1,4 +1,5 @@
-"""How much memory a program needs: the report before it runs, what is really used, and what stays behind."""
+"""How much memory a program needs: the report before it runs, what is really used, and what stays
+behind."""
 
 from __future__ import annotations
 
@@ -47,8 +48,18 @@ def test_a_report_names_every_buffer_of_a_program() -> None:
     report = wf.explain((x @ w).softmax(axis=0))
     product, softmax = (k.name for k in report.kernels)
     first, second, c, y = report.memory.buffers
-    assert {first.name, second.name} == {"input 0", "input 1"} and {first.bytes, second.bytes} == {61 * 128 * 4, 128 * 128 * 4}
-    assert (c.name, c.dtype, c.shape, c.bytes, c.first, c.last) == (f"{product}/reduce", "float32", (61, 128), 61 * 128 * 4, 0, 1)
+    assert {first.name, second.name} == {"input 0", "input 1"} and {first.bytes, second.bytes} == {
+        61 * 128 * 4,
+        128 * 128 * 4,
+    }
+    assert (c.name, c.dtype, c.shape, c.bytes, c.first, c.last) == (
+        f"{product}/reduce",
+        "float32",
+        (61, 128),
+        61 * 128 * 4,
+        0,
+        1,
+    )
     assert (y.name, y.space, y.number, y.first, y.last) == (f"{softmax}/div", "output", 0, 1, 1)
     assert y.line is not None and y.line[0] == __file__
 
@@ -58,9 +69,13 @@ def test_the_peak_is_inputs_outputs_and_what_the_worst_step_needs_of_the_arena()
     y = ((x @ w).relu() @ rand(100, 512)).softmax(axis=0).sum(axis=1)
     memory = wf.explain(y).memory
     inputs = 4 * (64 * 128 + 128 * 100 + 100 * 512)
-    assert memory.peak_bytes == inputs + 4 * 64 + max(needed(memory, t) for t in range(memory.steps))
+    assert memory.peak_bytes == inputs + 4 * 64 + max(
+        needed(memory, t) for t in range(memory.steps)
+    )
     assert needed(memory, memory.peak_step) <= memory.arena_bytes
-    assert {b.name for b in memory.at_peak} >= {b.name for b in memory.buffers if b.space == "arena" and b.bytes > 90_000}
+    assert {b.name for b in memory.at_peak} >= {
+        b.name for b in memory.buffers if b.space == "arena" and b.bytes > 90_000
+    }
 
 
 def needed(memory: Memory, step: int) -> int:
@@ -77,7 +92,9 @@ def test_buffers_of_the_arena_that_are_needed_at_once_lie_apart(build) -> None: 
         alive = [b for b in memory.alive(step) if b.space == "arena"]
         replaced = {b.in_place_of for b in alive if b.first == step}
         spans = sorted((b.offset, b.offset + b.bytes) for b in alive if b.name not in replaced)
-        assert all(a[1] <= b[0] for a, b in pairwise(spans)) and all(end <= memory.arena_bytes for _, end in spans)
+        assert all(a[1] <= b[0] for a, b in pairwise(spans)) and all(
+            end <= memory.arena_bytes for _, end in spans
+        )
 
 
 def test_names_are_distinct_and_what_is_in_place_names_what_it_overwrites() -> None:
@@ -86,7 +103,12 @@ def test_names_are_distinct_and_what_is_in_place_names_what_it_overwrites() -> N
     assert len(by_name) == len(wf.explain(residual()).memory.buffers) and in_place
     for b in in_place:
         old = by_name[b.in_place_of or ""]
-        assert (old.space, old.number, old.offset, old.bytes) == (b.space, b.number, b.offset, b.bytes) and old.last == b.first
+        assert (old.space, old.number, old.offset, old.bytes) == (
+            b.space,
+            b.number,
+            b.offset,
+            b.bytes,
+        ) and old.last == b.first
 
 
 def test_a_donated_output_takes_no_memory_of_its_own() -> None:
@@ -115,7 +137,9 @@ def test_the_text_of_a_report_ends_with_the_memory(tmp_path) -> None:  # type: i
     y = (x @ w).softmax(axis=0)
     text = str(wf.explain(y))
     product, softmax = (k.name for k in wf.explain(y).kernels)
-    assert text[text.index("memory:") :] == TEXT.replace("PRODUCT", product).replace("SOFTMAX", softmax)
+    assert text[text.index("memory:") :] == TEXT.replace("PRODUCT", product).replace(
+        "SOFTMAX", softmax
+    )
     everything = (wf.dump(y, tmp_path) / "memory.txt").read_text()
     assert TEXT.replace("PRODUCT", product)[:60] in everything and everything.count("float32") > 4
 
@@ -137,8 +161,13 @@ def test_an_executable_reports_the_memory_of_its_program_fresh_or_from_disk(tmp_
             made.append(f.last.program.executable)
             reports += [wf.explain(f).memory, made[-1].memory()]
             program_table._programs.clear()
-    assert made[0] is not made[1] and reports[0].arena_bytes == made[0].arena_bytes == made[1].arena_bytes > 0
-    texts = [[str(r), *map(str, r.buffers)] for r in reports]  # lines apart: an equal Node that is alive keeps its own
+    assert (
+        made[0] is not made[1]
+        and reports[0].arena_bytes == made[0].arena_bytes == made[1].arena_bytes > 0
+    )
+    texts = [
+        [str(r), *map(str, r.buffers)] for r in reports
+    ]  # lines apart: an equal Node that is alive keeps its own
     assert all(text == texts[0] for text in texts)
 
 
@@ -189,7 +218,9 @@ def test_an_arena_beyond_the_limit_is_not_kept() -> None:
     assert allocator.cached_bytes == 0 and allocator._mapped == 0
 
 
-def test_free_memory_is_handed_back_where_the_system_is_short_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_memory_is_handed_back_where_the_system_is_short_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     allocator = Allocator(limit=1 << 40)
     left = [1 << 50]
     monkeypatch.setattr(system, "left", lambda: left[0])
@@ -250,9 +281,16 @@ print(resident() - before, wf.runtime.buffer.memory.allocated_bytes - held)
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
 @pytest.mark.parametrize("kind", ["jitted", "lazy", "failing"])
 def test_a_training_loop_that_reads_nothing_keeps_its_memory(kind: str) -> None:
-    """1,000 steps without reading the loss; half of the steps of `failing` raise, for a label that is out of range."""
+    """1,000 steps without reading the loss; half of the steps of `failing` raise, for a label that
+    is out of range."""
     code = "import weft.runtime.buffer\n" + LOOP
-    done = subprocess.run([sys.executable, "-c", code, kind, "1000"], check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code, kind, "1000"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     resident, allocated = map(int, done.stdout.split())
     assert resident < 3 << 20 and allocated == 0

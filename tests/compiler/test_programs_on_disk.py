@@ -1,4 +1,5 @@
-"""Programs on disk: a later process runs no passes and compiles nothing, and means the same; what is damaged is made again."""
+"""Programs on disk: a later process runs no passes and compiles nothing, and means the same; what
+is damaged is made again."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ Start = Callable[[], None]
 
 @pytest.fixture
 def new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    """A cache folder of its own, and a function that forgets what this process knows of programs and code."""
+    """A cache folder of its own, and a function that forgets what this process knows of programs
+    and code."""
 
     def start() -> None:
         monkeypatch.setattr(program_table, "_programs", {})
@@ -62,7 +64,9 @@ def gathered(index: int) -> np.ndarray:
     return wf.tensor([1.0, 2.0, 3.0])[wf.tensor([0, index])].exp().numpy()
 
 
-def test_a_later_process_runs_no_passes_and_compiles_nothing(new_process: Start, builds: list[str]) -> None:
+def test_a_later_process_runs_no_passes_and_compiles_nothing(
+    new_process: Start, builds: list[str]
+) -> None:
     first = softmax()
     assert builds == ["build", "compile_text"]
     new_process()
@@ -71,15 +75,33 @@ def test_a_later_process_runs_no_passes_and_compiles_nothing(new_process: Start,
     np.testing.assert_array_equal(again.view(np.uint32), first.view(np.uint32))
 
 
-CHANGES = ("constant", "dtype", "shape", "strides", "min_chunks", "serial_threshold", "target", "verify", "strict")
+CHANGES = (
+    "constant",
+    "dtype",
+    "shape",
+    "strides",
+    "min_chunks",
+    "serial_threshold",
+    "target",
+    "verify",
+    "strict",
+)
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_another_graph_or_setting_is_another_program(new_process: Start, builds: list[str], change: str) -> None:
+def test_another_graph_or_setting_is_another_program(
+    new_process: Start, builds: list[str], change: str
+) -> None:
     x = wf.tensor(np.ones((4, 4), "float32"))
     (x + 2.0).numpy()
     new_process()
-    settings = {"min_chunks": 2, "serial_threshold": 0, "target": "sse2", "verify": True, "strict": True}
+    settings = {
+        "min_chunks": 2,
+        "serial_threshold": 0,
+        "target": "sse2",
+        "verify": True,
+        "strict": True,
+    }
     graphs = {
         "constant": x + 3.0,
         "dtype": x.double() + 2.0,
@@ -91,7 +113,9 @@ def test_another_graph_or_setting_is_another_program(new_process: Start, builds:
     assert builds.count("build") == 2
 
 
-def test_constants_that_vary_are_inputs_in_a_later_process_too(new_process: Start, builds: list[str]) -> None:
+def test_constants_that_vary_are_inputs_in_a_later_process_too(
+    new_process: Start, builds: list[str]
+) -> None:
     results = [softmax(s) for s in (1.0, 2.0, 3.0)]
     assert builds.count("build") == 2
     new_process()
@@ -104,7 +128,9 @@ def test_errors_name_the_line_of_this_process(new_process: Start, builds: list[s
     np.testing.assert_allclose(gathered(2), np.exp([1.0, 3.0]), rtol=1e-6)
     new_process()
     built = len(builds)
-    with pytest.raises(wf.errors.IndexError, match=r"index 7 is out of range for axis 0 of extent 3") as caught:
+    with pytest.raises(
+        wf.errors.IndexError, match=r"index 7 is out of range for axis 0 of extent 3"
+    ) as caught:
         wf.tensor([1.0, 2.0, 3.0])[wf.tensor([0, 7])].exp().numpy()
     line = test_errors_name_the_line_of_this_process.__code__.co_firstlineno + 5
     assert f"{Path(__file__).name}:{line}" in str(caught.value)
@@ -124,7 +150,9 @@ def test_updates_stay_in_place(new_process: Start, builds: list[str]) -> None:
     assert step() and builds.count("build") == 1
 
 
-def test_damaged_or_missing_entries_are_made_again(new_process: Start, builds: list[str], tmp_path: Path) -> None:
+def test_damaged_or_missing_entries_are_made_again(
+    new_process: Start, builds: list[str], tmp_path: Path
+) -> None:
     want = softmax()
     cache.default().close()
     (path,) = tmp_path.iterdir()
@@ -136,7 +164,10 @@ def test_damaged_or_missing_entries_are_made_again(new_process: Start, builds: l
     path.unlink()
     new_process()
     np.testing.assert_array_equal(softmax(), want)
-    assert (builds.count("build"), builds.count("compile_text")) == (4, 3)  # first; program, kernel damaged; both gone
+    assert (builds.count("build"), builds.count("compile_text")) == (
+        4,
+        3,
+    )  # first; program, kernel damaged; both gone
 
 
 def test_nothing_is_kept_without_a_folder(new_process: Start, builds: list[str]) -> None:
@@ -159,15 +190,24 @@ print(loss.item(), x.grad.numpy().tobytes().hex())
 
 
 def test_two_processes(tmp_path: Path) -> None:
-    environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    environment = os.environ | {
+        "WEFT_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+    }
     outputs = []
     for warm in (False, True):
         command = [sys.executable, "-c", PROCESS.format(warm=warm)]
-        outputs.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+        outputs.append(
+            subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=True
+            ).stdout
+        )
     assert outputs[0] == outputs[1]
 
 
-def test_graphs_share_programs_and_kernels_where_they_can(new_process: Start, builds: list[str]) -> None:
+def test_graphs_share_programs_and_kernels_where_they_can(
+    new_process: Start, builds: list[str]
+) -> None:
     """A dense map is one kernel whatever its shape; equal structures are one program."""
     shapes = [(12,), (3, 4), (4, 3), (2, 2, 3), (1, 12), (12, 1)]
     for repeat in range(2):
@@ -191,7 +231,13 @@ def test_a_later_process_loads_neither_compiler_nor_llvm(tmp_path: Path) -> None
     environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache"), "WEFT_NUM_THREADS": "2"}
 
     def run() -> list[str]:
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         return done.stdout.splitlines()
 
     first, second = run(), run()

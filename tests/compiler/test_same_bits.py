@@ -1,4 +1,5 @@
-"""Reading, printing or returning a value on the way changes no bit of what is computed from it, nor do threads or wf.jit."""
+"""Reading, printing or returning a value on the way changes no bit of what is computed from it, nor
+do threads or wf.jit."""
 
 from __future__ import annotations
 
@@ -14,7 +15,19 @@ from weft import options
 
 Array = np.ndarray[Any, Any]
 Step = tuple[Callable[..., wf.Tensor], tuple[int, ...]]  # what it computes from which values
-SHAPES = [(3, 5), (40, 9), (6, 300), (17, 33), (8, 129), (2, 3000), (100, 64), (1, 700), (5, 7, 20), (300, 40), (2000, 3)]
+SHAPES = [
+    (3, 5),
+    (40, 9),
+    (6, 300),
+    (17, 33),
+    (8, 129),
+    (2, 3000),
+    (100, 64),
+    (1, 700),
+    (5, 7, 20),
+    (300, 40),
+    (2000, 3),
+]
 
 MAPS: tuple[Callable[[wf.Tensor], wf.Tensor], ...] = (
     lambda x: x * 0.5 + 0.25,
@@ -48,12 +61,18 @@ def steps_of(rng: random.Random, axis: int) -> list[Step]:
     out: list[Step] = []
     for count in range(1, rng.randrange(3, 9)):
         kind = rng.choice((MAPS, PAIRS, along(axis), along(axis)))
-        operands = tuple(rng.randrange(max(0, count - 3), count) for _ in range(2 if kind is PAIRS else 1))
+        operands = tuple(
+            rng.randrange(max(0, count - 3), count) for _ in range(2 if kind is PAIRS else 1)
+        )
         out.append((rng.choice(kind), operands))
     return [*out, (lambda x: x.sum(axis=axis), (len(out),))]
 
 
-def values(x: wf.Tensor, steps: Iterable[Step], at_each: Callable[[int, wf.Tensor], None] = lambda k, t: None) -> list[wf.Tensor]:
+def values(
+    x: wf.Tensor,
+    steps: Iterable[Step],
+    at_each: Callable[[int, wf.Tensor], None] = lambda k, t: None,
+) -> list[wf.Tensor]:
     found = [x]
     for f, operands in steps:
         found.append(f(*(found[k] for k in operands)))
@@ -92,7 +111,9 @@ def check(seed: int) -> None:
         "on three threads": with_threads(3),
     }
     for how, found in others.items():
-        assert found.numpy().tobytes() == wanted.tobytes(), f"seed {seed}, {shape} {dtype}: other bits {how}; kept {sorted(kept)}"
+        assert found.numpy().tobytes() == wanted.tobytes(), (
+            f"seed {seed}, {shape} {dtype}: other bits {how}; kept {sorted(kept)}"
+        )
 
 
 @pytest.mark.parametrize("first", [0, *rarely(4, 8)])

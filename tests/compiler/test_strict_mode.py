@@ -52,7 +52,8 @@ def test_every_op_has_the_bits_of_the_interpreter() -> None:
         check_row(row)
 
 
-# ---------------------------------------------------------------- what strict mode keeps from being rewritten
+# ---------------------------------------------------------------- what strict mode keeps from being
+# rewritten
 
 
 def signed_zeros(*shape: int) -> np.ndarray:
@@ -100,12 +101,21 @@ CASES: dict[str, Callable[[], list[Node]]] = {
     "columns": lambda: [total(leaf(1000, 70), 0), total(leaf(300, 4100), 0)],
     "all": lambda: [total(leaf(1 << 17), 0), total(leaf(300, 500), 0, 1)],
     "few rows": lambda: [total(leaf(3, 50_001), 1), total(leaf(40_000, 3), 0)],
-    "products": lambda: [total(g.add(g.scale(leaf(30, 70), 0.01), g.like(1, leaf(30, 70))), 1, kind="mul")],
-    "sums of sums": lambda: [total(total(leaf(60, 30, 20), 2), 0), total(total(leaf(60, 30, 20), 0), 0)],
+    "products": lambda: [
+        total(g.add(g.scale(leaf(30, 70), 0.01), g.like(1, leaf(30, 70))), 1, kind="mul")
+    ],
+    "sums of sums": lambda: [
+        total(total(leaf(60, 30, 20), 2), 0),
+        total(total(leaf(60, 30, 20), 0), 0),
+    ],
     "sums of equal numbers": lambda: [total(graph.full(0.1, dt.float32, (1000,)), 0)],
     "axes": shuffled_axes,
     "powers": powers,
-    "functions": lambda: [node(op, (leaf(1000, dtype=d),)) for op in (Op.EXP, Op.ERF, Op.TANH) for d in (dt.float32, dt.float64)],
+    "functions": lambda: [
+        node(op, (leaf(1000, dtype=d),))
+        for op in (Op.EXP, Op.ERF, Op.TANH)
+        for d in (dt.float32, dt.float64)
+    ],
     "matmul": lambda: [g.matmul(leaf(37, 530), leaf(530, 71))],
     "half": lambda: [g.matmul(leaf(37, 53, dtype=dt.float16), leaf(53, 71, dtype=dt.float16))],
     "convolution": convolution,
@@ -141,7 +151,11 @@ def maxima() -> list[Node]:
 
 ZEROS: dict[str, Callable[[], list[Node]]] = {
     "sum of one": lambda: [total(leaf(60, 1), 1)],
-    "sums": lambda: [total(leaf(40, 3), 1), total(leaf(3, 40), 0), node(Op.SCAN, (leaf(40, 3),), 1)],
+    "sums": lambda: [
+        total(leaf(40, 3), 1),
+        total(leaf(3, 40), 0),
+        node(Op.SCAN, (leaf(40, 3),), 1),
+    ],
     "maxima": maxima,
     "windows": zeros_of_windows,
     "labels": zeros_of_labels,
@@ -151,7 +165,10 @@ ZEROS: dict[str, Callable[[], list[Node]]] = {
 @pytest.mark.parametrize("name", ZEROS)
 def test_zeros_have_the_signs_of_the_interpreter(name: str) -> None:
     outputs = ZEROS[name]()
-    env = {n: signed_zeros(*n.shape) if n.dtype.is_float else a for n, a in normal_inputs(outputs).items()}
+    env = {
+        n: signed_zeros(*n.shape) if n.dtype.is_float else a
+        for n, a in normal_inputs(outputs).items()
+    }
     compare_strictly(outputs, env)
 
 
@@ -173,7 +190,10 @@ def check_network(seed: int) -> None:
     """Two steps of training: the interpreter, lazy, jitted on two threads."""
     dtype = ("float32", "float64")[seed % 2]
     want = trained(seed, dtype, strict=True, interpret=True)
-    for got in (trained(seed, dtype, strict=True), trained(seed, dtype, jitted=True, strict=True, num_threads=2)):
+    for got in (
+        trained(seed, dtype, strict=True),
+        trained(seed, dtype, jitted=True, strict=True, num_threads=2),
+    ):
         for name, w in want.items():
             np.testing.assert_array_equal(got[name], w, err_msg=name)
 
@@ -218,7 +238,9 @@ def test_strict_mode_fuses_and_shares_work_among_threads() -> None:
 
 
 @pytest.mark.parametrize("shape", [(9000,), (40, 1000)], ids=str)
-def test_verify_names_what_the_interpreter_has_otherwise(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_names_what_the_interpreter_has_otherwise(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     x = wf.tensor(np.random.default_rng(0).standard_normal(shape).astype("float32"))
     want = x.sum(axis=-1).numpy()
     with options.override(strict=True, verify=True, cache_dir=None):
@@ -244,5 +266,8 @@ def test_explain_says_that_strict_mode_is_on() -> None:
 
 
 def test_a_gpu_has_no_strict_mode() -> None:
-    with options.override(strict=True), pytest.raises(wf.errors.DeviceError, match=r"cuda:0: strict mode .* for the CPU alone"):
+    with (
+        options.override(strict=True),
+        pytest.raises(wf.errors.DeviceError, match=r"cuda:0: strict mode .* for the CPU alone"),
+    ):
         CudaKind().settings(0, "")

@@ -1,4 +1,5 @@
-"""A back end that is one registration (toy_backend.py), by the public API: the op table, transfers, reports, errors."""
+"""A back end that is one registration (toy_backend.py), by the public API: the op table, transfers,
+reports, errors."""
 
 from __future__ import annotations
 
@@ -29,26 +30,42 @@ def toy() -> Iterator[ToyKind]:
 
 def on_toy(row: Row, arrays: list[np.ndarray]) -> wf.Tensor:
     """The row of Tensors on the device."""
-    return wrap(row.build(*(wf.tensor(a, spec.dtype, device="toy").node for a, spec in zip(arrays, row.inputs, strict=True))))
+    return wrap(
+        row.build(
+            *(
+                wf.tensor(a, spec.dtype, device="toy").node
+                for a, spec in zip(arrays, row.inputs, strict=True)
+            )
+        )
+    )
 
 
 def is_quick(row: Row) -> bool:
     """Of one dtype of each kind; an element at a time, long lines take seconds to sort."""
-    return row.name.endswith(("-float32", "-int64", "-bool")) and not row.name.startswith(("cast", "argsort-2", "argsort-5"))
+    return row.name.endswith(("-float32", "-int64", "-bool")) and not row.name.startswith(
+        ("cast", "argsort-2", "argsort-5")
+    )
 
 
-@pytest.mark.parametrize("row", [pytest.param(r, marks=[] if is_quick(r) else pytest.mark.slow, id=r.name) for r in ROWS])
+@pytest.mark.parametrize(
+    "row", [pytest.param(r, marks=[] if is_quick(r) else pytest.mark.slow, id=r.name) for r in ROWS]
+)
 def test_row_equals_numpy(row: Row) -> None:
     arrays = values(row, np.random.default_rng(zlib.crc32(row.name.encode())))
     out = on_toy(row, arrays)
     assert not arrays or out.device == "toy:0"
     with np.errstate(all="ignore"):
-        assert_matches(out.cpu().numpy(), np.asarray(row.reference(*arrays)), row.ulp, row.magnitude)
+        assert_matches(
+            out.cpu().numpy(), np.asarray(row.reference(*arrays)), row.ulp, row.magnitude
+        )
 
 
 def test_gradients() -> None:
     def loss(device: str) -> list[np.ndarray]:
-        x, w = (wf.tensor(np.linspace(-1, 1, 6, dtype=np.float32).reshape(s), device=device) for s in ((2, 3), (3, 2)))
+        x, w = (
+            wf.tensor(np.linspace(-1, 1, 6, dtype=np.float32).reshape(s), device=device)
+            for s in ((2, 3), (3, 2))
+        )
         return [g.cpu().numpy() for g in wf.grad(((x @ w).tanh() ** 2).sum(), (x, w))]
 
     for got, want in zip(loss("toy"), loss("cpu"), strict=True):
@@ -92,9 +109,13 @@ def test_it_is_a_device_like_others(toy: ToyKind) -> None:
 
 def test_values_go_there_and_back_and_between_two() -> None:
     x = wf.tensor(X).to("toy")
-    assert (x.T[1:] * 2).cpu().tolist() == (X.T[1:] * 2).tolist() == (x.to("toy:1").T[1:] * 2).tolist()
+    assert (
+        (x.T[1:] * 2).cpu().tolist() == (X.T[1:] * 2).tolist() == (x.to("toy:1").T[1:] * 2).tolist()
+    )
     assert x.to("toy:1").device == "toy:1" and x.T.to("toy:1").cpu().tolist() == X.T.tolist()
-    assert (x + wf.tensor(X).sum()).tolist() == (X + 15).tolist()  # a 0-d value of the CPU goes along
+    assert (x + wf.tensor(X).sum()).tolist() == (
+        X + 15
+    ).tolist()  # a 0-d value of the CPU goes along
 
 
 def test_memory_is_given_back(toy: ToyKind) -> None:
@@ -111,7 +132,11 @@ def test_memory_is_given_back(toy: ToyKind) -> None:
 
 def test_explain() -> None:
     report = wf.explain((wf.tensor(X, device="toy") @ wf.tensor(X.T, device="toy")).exp())
-    assert report.device == "toy:0" and "1 kernel on toy:0" in str(report) and "predicted" not in str(report)
+    assert (
+        report.device == "toy:0"
+        and "1 kernel on toy:0" in str(report)
+        and "predicted" not in str(report)
+    )
 
 
 def test_a_dump_has_what_it_makes(tmp_path: Path) -> None:
@@ -128,7 +153,9 @@ def test_its_limits_are_not_known() -> None:
 def test_nothing_is_kept_on_disk() -> None:
     built = program_table.statistics["built"]
     x = wf.tensor(X, device="toy")
-    assert (x * 3.5).tolist() == (x * 3.5).tolist() and program_table.statistics["built"] <= built + 1
+    assert (x * 3.5).tolist() == (x * 3.5).tolist() and program_table.statistics[
+        "built"
+    ] <= built + 1
 
 
 def test_an_index_out_of_range_is_an_error() -> None:
@@ -144,7 +171,10 @@ def test_a_nan_is_blamed_on_its_operation() -> None:
 
 def test_wrong_uses_are_told() -> None:
     x, y = wf.tensor(X, device="toy"), wf.tensor(X)
-    with pytest.raises(E.DeviceError, match=r"float32\[2, 3\] on toy:0 meets one float32\[2, 3\] on cpu: .*x.to\('toy:0'\)"):
+    with pytest.raises(
+        E.DeviceError,
+        match=r"float32\[2, 3\] on toy:0 meets one float32\[2, 3\] on cpu: .*x.to\('toy:0'\)",
+    ):
         x + y
     with pytest.raises(E.DeviceError, match=r"x.cpu\(\).numpy\(\)"):
         x.numpy()
@@ -162,7 +192,9 @@ def test_the_interpreter_of_graphs_agrees() -> None:
         assert (x * 2 - 1).tolist() == (X * 2 - 1).tolist()
 
 
-def test_it_is_gone_where_it_is_not_registered(monkeypatch: pytest.MonkeyPatch, toy: ToyKind) -> None:
+def test_it_is_gone_where_it_is_not_registered(
+    monkeypatch: pytest.MonkeyPatch, toy: ToyKind
+) -> None:
     monkeypatch.delitem(KINDS, "toy")
     monkeypatch.setattr("weft.runtime.memory.devices.used", graph.used - {"toy:0", "toy:1"})
     with pytest.raises(E.DeviceError, match="device 'toy': there is cpu"):

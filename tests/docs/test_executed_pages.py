@@ -23,8 +23,12 @@ def test_outputs_are_what_the_code_gives(page: Path) -> None:
         pytest.skip("needs AVX-512")
     path = os.pathsep.join(p for p in sys.path if p)
     command = [sys.executable, executed.__file__, "--compare", str(page)]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout}{done.stderr}\npython tests/kit/executed.py docs/{page.name} writes it anew"
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, (
+        f"{done.stdout}{done.stderr}\npython tests/kit/executed.py docs/{page.name} writes it anew"
+    )
 
 
 PAGE = """\
@@ -71,7 +75,9 @@ def test_a_wrong_output_is_found_at_its_line(page: Path) -> None:
     assert second.shown == second.found == "1!\n"
 
 
-def test_a_comparison_tells_lines_and_changes_nothing(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_tells_lines_and_changes_nothing(
+    page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert executed.main(["--compare", str(page)]) == 1
     assert capsys.readouterr().out == f"{page}:8\n- 3\n+ 2\n" and page.read_text() == PAGE
 
@@ -100,7 +106,9 @@ def test_a_command_that_fails_is_named(page: Path) -> None:
         run(page)
 
 
-def test_an_inner_loop_is_cut_out_by_its_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_inner_loop_is_cut_out_by_its_jump(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("k.s").write_text("f:\n\tmov\n.L1:\n\tadd\n.L2:\n\tmul\n\tjl\t.L2\n\tjl\t.L1\n\tret\n")
     assert HELPERS["inner_loop"]("*.s", "mul") == ".L2:\n\tmul\n\tjl\t.L2"

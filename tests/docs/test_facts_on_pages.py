@@ -1,4 +1,5 @@
-"""Statements of the documentation about the project: files, tables, names, pictures and numbers that must be right."""
+"""Statements of the documentation about the project: files, tables, names, pictures and numbers
+that must be right."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ from weft.ir.ops.record import Record
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-FILE = re.compile(r"`((?:frontend|ir|codegen|runtime|nn|inspection|commands|tests|docs|benchmarks|examples)/[\w./-]*)`")
+FILE = re.compile(
+    r"`((?:frontend|ir|codegen|runtime|nn|inspection|commands|tests|docs|benchmarks|examples)/[\w./-]*)`"
+)
 PICTURE_BYTES = 200_000
 CONTRIBUTING = (DOCS / "contributing.md").read_text()
 # A row of "Add an operation": | part | `file` | what to add, in which table |
@@ -34,7 +37,9 @@ ADDITIONS = re.findall(r"^\|(?: \w+)? \| `([\w/]+\.\w+)` \| (.*) \|$", CONTRIBUT
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda p: p.stem)
 def test_files_that_a_page_names_are_there(page: Path) -> None:
     named = FILE.findall(page.read_text())
-    assert [name for name in named if not (ROOT / name).exists() and not list(ROOT.glob(f"{name}*"))] == []
+    assert [
+        name for name in named if not (ROOT / name).exists() and not list(ROOT.glob(f"{name}*"))
+    ] == []
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda p: p.stem)
@@ -52,7 +57,10 @@ def test_every_page_is_in_the_navigation() -> None:
 @pytest.mark.parametrize(("file", "addition"), ADDITIONS)
 def test_tables_for_a_new_operation_are_there(file: str, addition: str) -> None:
     text = (ROOT / file).read_text()
-    assert all(re.search(rf"^(?:class )?{table}\b", text, re.MULTILINE) for table in re.findall(r"in `(\w+)`", addition))
+    assert all(
+        re.search(rf"^(?:class )?{table}\b", text, re.MULTILINE)
+        for table in re.findall(r"in `(\w+)`", addition)
+    )
 
 
 def test_a_new_operation_needs_the_files_that_are_listed() -> None:
@@ -60,7 +68,9 @@ def test_a_new_operation_needs_the_files_that_are_listed() -> None:
     folders = ("ir", "codegen", "compiler", "frontend", "inspection", "runtime")
     files = {p.relative_to(ROOT).as_posix() for f in folders for p in (ROOT / f).rglob("*.py")
              if re.search(r"\bEXPM1\b|^def expm1\b", p.read_text(), re.MULTILINE)}  # fmt: skip
-    assert files | {"frontend/ops.py", "docs/reference/elementwise.md"} == {file for file, _ in ADDITIONS}
+    assert files | {"frontend/ops.py", "docs/reference/elementwise.md"} == {
+        file for file, _ in ADDITIONS
+    }
 
 
 def test_the_record_of_a_new_operation_is_one() -> None:
@@ -70,11 +80,23 @@ def test_the_record_of_a_new_operation_is_one() -> None:
     assert isinstance(record, Record)
 
 
-@pytest.mark.parametrize(("title", "schedules"), [("a CPU", CPU), ("a GPU", CUDA)], ids=["cpu", "cuda"])
-def test_tables_of_schedules_have_those_of_the_target(title: str, schedules: Sequence[Schedule[...]]) -> None:
-    table = (DOCS / "design.md").read_text().split(f"| schedule on {title} |")[1].split("|---|---|---|\n")[1].split("\n\n")[0]
+@pytest.mark.parametrize(
+    ("title", "schedules"), [("a CPU", CPU), ("a GPU", CUDA)], ids=["cpu", "cuda"]
+)
+def test_tables_of_schedules_have_those_of_the_target(
+    title: str, schedules: Sequence[Schedule[...]]
+) -> None:
+    table = (
+        (DOCS / "design.md")
+        .read_text()
+        .split(f"| schedule on {title} |")[1]
+        .split("|---|---|---|\n")[1]
+        .split("\n\n")[0]
+    )
     cells = (row.split(" | ")[0].removeprefix("| ") for row in table.splitlines())
-    assert sorted(name for cell in cells for name in cell.split(", ")) == sorted(s.name for s in schedules)
+    assert sorted(name for cell in cells for name in cell.split(", ")) == sorted(
+        s.name for s in schedules
+    )
 
 
 def test_the_rules_of_fusion_are_listed() -> None:
@@ -105,7 +127,9 @@ def test_there_are_about_as_many_operations_as_pages_say() -> None:
 
 
 def test_the_design_page_names_every_pass_of_the_graph() -> None:
-    passes = re.findall(r'passes\.(?:graph|rules)\(\s*"([\w ]+)"', (ROOT / "compiler" / "compile.py").read_text())
+    passes = re.findall(
+        r'passes\.(?:graph|rules)\(\s*"([\w ]+)"', (ROOT / "compiler" / "compile.py").read_text()
+    )
     design = TEXT[DOCS / "design.md"]
     assert len(passes) > 8 and [name for name in passes if f"`{name}`" not in design] == []
 
@@ -116,5 +140,10 @@ def test_environment_variables_that_a_page_names_exist() -> None:
 
 def test_errors_and_warnings_that_a_page_names_exist() -> None:
     homes = (wf.errors, nn, nn.data, nn.parallel, builtins)
-    named = said(r"`(?:wf\.errors\.|wf\.|nn\.)?(\w+(?:Error|Warning))`") - {"IndexingError"}  # MiniTorch's
-    assert len(named) > 5 and [name for name in sorted(named) if not any(hasattr(home, name) for home in homes)] == []
+    named = said(r"`(?:wf\.errors\.|wf\.|nn\.)?(\w+(?:Error|Warning))`") - {
+        "IndexingError"
+    }  # MiniTorch's
+    assert (
+        len(named) > 5
+        and [name for name in sorted(named) if not any(hasattr(home, name) for home in homes)] == []
+    )

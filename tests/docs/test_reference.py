@@ -14,7 +14,8 @@ import weft as wf
 from project_root import ROOT
 
 DOCS = ROOT / "docs"
-# Modules whose names stand under another one: nn has those of its layers, and of amp; optim those of lr_scheduler.
+# Modules whose names stand under another one: nn has those of its layers, and of amp; optim those
+# of lr_scheduler.
 TWICE = {"wf.nn.amp", "wf.nn.layers", "wf.nn.optim.lr_scheduler"}
 
 
@@ -44,9 +45,17 @@ def public(path: str, module: Any) -> Iterator[tuple[str, str]]:
 
 def expected() -> set[tuple[str, str]]:
     found = {*public("wf", wf), *public("wf.nn", wf.nn), *public("wf.cuda", wf.cuda)}
-    found |= {("wf.errors", name) for name in dir(wf.errors) if isinstance(getattr(wf.errors, name), type) and name[0].isupper()}
+    found |= {
+        ("wf.errors", name)
+        for name in dir(wf.errors)
+        if isinstance(getattr(wf.errors, name), type) and name[0].isupper()
+    }
     found |= {("wf.Tensor", name) for name in dir(wf.Tensor) if not name.startswith("_")}
-    return {(path, name) for path, name in found if path not in TWICE and (path, name) != ("wf.errors", "Any")}
+    return {
+        (path, name)
+        for path, name in found
+        if path not in TWICE and (path, name) != ("wf.errors", "Any")
+    }
 
 
 def test_every_public_name_stands_in_the_reference_once() -> None:
@@ -65,13 +74,18 @@ def test_what_can_be_called_says_what_it_does() -> None:
     silent = {
         f"{path}.{name}"
         for path, name in NAMED
-        if callable(thing := getattr(reference.namespace(path), name)) and not (inspect.getdoc(thing) or "").strip()
+        if callable(thing := getattr(reference.namespace(path), name))
+        and not (inspect.getdoc(thing) or "").strip()
     }
     assert silent == set()
 
 
 def test_attributes_of_tensors_say_what_they_are() -> None:
-    assert {name for path, name in NAMED if path == "wf.Tensor" and not inspect.getdoc(getattr(wf.Tensor, name))} == set()
+    assert {
+        name
+        for path, name in NAMED
+        if path == "wf.Tensor" and not inspect.getdoc(getattr(wf.Tensor, name))
+    } == set()
 
 
 def test_an_entry_has_the_signature_and_the_text() -> None:
@@ -86,11 +100,15 @@ def test_a_method_that_is_a_function_points_to_it() -> None:
 
 
 def test_another_name_of_a_function_points_to_it() -> None:
-    assert "Another name of [wf.absolute](elementwise.md#wf.absolute)" in reference.entry("wf", "abs")
+    assert "Another name of [wf.absolute](elementwise.md#wf.absolute)" in reference.entry(
+        "wf", "abs"
+    )
 
 
 def test_a_class_has_the_methods_that_it_adds() -> None:
-    assert "#### step { #wf.nn.optim.Optimizer.step }" in reference.entry("wf.nn.optim", "Optimizer")
+    assert "#### step { #wf.nn.optim.Optimizer.step }" in reference.entry(
+        "wf.nn.optim", "Optimizer"
+    )
     assert "#### step " not in reference.entry("wf.nn.optim", "Adam")
 
 

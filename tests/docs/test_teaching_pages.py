@@ -1,4 +1,5 @@
-"""The pages for users of MiniTorch and Norch: every example gives what it shows, and every public name of theirs stands there."""
+"""The pages for users of MiniTorch and Norch: every example gives what it shows, and every public
+name of theirs stands there."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ NAMES = {
 
 
 @pytest.mark.parametrize("page", NAMES)
-def test_the_examples_give_what_they_show(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_give_what_they_show(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     wf.manual_seed(0)
     text = (DOCS / page).read_text()

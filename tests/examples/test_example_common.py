@@ -1,4 +1,5 @@
-"""What the examples share: options refuse what cannot work before anything runs, the bar, curves and ends are as promised."""
+"""What the examples share: options refuse what cannot work before anything runs, the bar, curves
+and ends are as promised."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def test_epochs_are_counted(text: str, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_seed_is_not_negative(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "argument --seed: must be a whole number of at least 0, not '-1'" in refused(capsys, "--seed=-1")
+    assert "argument --seed: must be a whole number of at least 0, not '-1'" in refused(
+        capsys, "--seed=-1"
+    )
 
 
 @pytest.mark.parametrize("text", ["0", "-0.1", "inf", "nan", "fast"])
@@ -39,9 +42,13 @@ def test_a_rate_is_positive(text: str) -> None:
         common.positive_float(text)
 
 
-def test_a_picture_needs_a_folder_and_a_known_kind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_picture_needs_a_folder_and_a_known_kind(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     pytest.importorskip("matplotlib")
-    assert f"there is no folder {tmp_path / 'none'}" in refused(capsys, "--plot", str(tmp_path / "none" / "a.png"))
+    assert f"there is no folder {tmp_path / 'none'}" in refused(
+        capsys, "--plot", str(tmp_path / "none" / "a.png")
+    )
     assert f"{tmp_path} is a folder" in refused(capsys, "--plot", str(tmp_path))
     assert "a.doc must end in one of: " in refused(capsys, "--plot", str(tmp_path / "a.doc"))
 
@@ -50,7 +57,9 @@ def test_without_matplotlib_a_plot_is_refused_at_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
-    assert refused(capsys, "--plot", str(tmp_path / "a.png")).endswith("--plot: needs matplotlib: pip install matplotlib")
+    assert refused(capsys, "--plot", str(tmp_path / "a.png")).endswith(
+        "--plot: needs matplotlib: pip install matplotlib"
+    )
 
 
 def test_curves_keep_a_number_for_each_epoch() -> None:
@@ -77,7 +86,11 @@ def test_a_panel_shows_its_curves_over_whole_epochs() -> None:
     epochs, drawn = [1, 2, 3], [[list(x) for x in line.get_data()] for line in panels[1].lines]
     assert drawn == [[epochs, [0.5, 0.75, 0.25]], [epochs, [1.0, 2.0, 3.0]]]
     assert [text.get_text() for text in panels[1].get_legend().get_texts()] == ["training", "test"]
-    assert (panels[1].get_xlabel(), panels[1].get_ylabel(), figure.get_suptitle()) == ("epoch", "loss", "A network")
+    assert (panels[1].get_xlabel(), panels[1].get_ylabel(), figure.get_suptitle()) == (
+        "epoch",
+        "loss",
+        "A network",
+    )
     figure.canvas.draw()
     assert {tick % 1 for tick in panels[1].get_xticks()} == {0}
 
@@ -95,7 +108,11 @@ def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
                 bar.bar.refresh()
             bar.print("half of it")
         shown = capsys.readouterr()
-        assert ("loss=0.2500" in shown.err and "images/s" in shown.err) if terminal else shown.err == ""
+        assert (
+            ("loss=0.2500" in shown.err and "images/s" in shown.err)
+            if terminal
+            else shown.err == ""
+        )
         assert shown.out == "half of it\n"
 
 
@@ -124,7 +141,9 @@ def test_steps_that_compile_do_not_slow_the_rate(monkeypatch: pytest.MonkeyPatch
     assert (bar.rate, bar.pace) == (200, "10.00 s with compiling, 200 images/s")
 
 
-@pytest.mark.parametrize(("epochs", "told"), [(3, [0, 1, 2]), (20, [*range(1, 20, 2)]), (25, [*range(1, 24, 2), 24])])
+@pytest.mark.parametrize(
+    ("epochs", "told"), [(3, [0, 1, 2]), (20, [*range(1, 20, 2)]), (25, [*range(1, 24, 2), 24])]
+)
 def test_about_ten_epochs_are_told_and_the_last(epochs: int, told: list[int]) -> None:
     assert [epoch for epoch in range(epochs) if progress.worth_a_line(epoch, epochs)] == told
 

@@ -13,7 +13,15 @@ def test_two_processes_report_what_one_does_and_one_goes_on_from_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("safetensors")
-    done = started("-n", "2", str(Path(distributed.__file__)), "--epochs", "2", "--checkpoint", str(tmp_path / "two"))
+    done = started(
+        "-n",
+        "2",
+        str(Path(distributed.__file__)),
+        "--epochs",
+        "2",
+        "--checkpoint",
+        str(tmp_path / "two"),
+    )
     assert done.returncode == 0 and done.stderr == "", done.stderr
     *epochs, last = done.stdout.splitlines()
     assert last.startswith("test accuracy: ") and " on 2 x " in last
@@ -25,7 +33,12 @@ def test_two_processes_report_what_one_does_and_one_goes_on_from_there(
 
 
 @pytest.mark.parametrize("arguments", [["--batch-size", "0"], ["--hidden", "x"], ["--lr", "-1"]])
-def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as end:
         distributed.main(arguments)
-    assert end.value.code == 2 and f"argument {arguments[0]}: " in capsys.readouterr().err.splitlines()[-1]
+    assert (
+        end.value.code == 2
+        and f"argument {arguments[0]}: " in capsys.readouterr().err.splitlines()[-1]
+    )

@@ -1,4 +1,5 @@
-"""Points of two classes: each set is learned, in full batches and minibatches, and the boundary is drawn."""
+"""Points of two classes: each set is learned, in full batches and minibatches, and the boundary is
+drawn."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def test_an_epoch_reports_loss_and_points_before_each_step() -> None:
     optimizer = wf.nn.optim.SGD(model.parameters(), lr=1e-30)
     scores, labels = model(wf.tensor(data.x)), wf.tensor(data.y).float()
     loss, right = points.train_epoch(model, optimizer, points.DataLoader(data, 8))
-    assert loss == pytest.approx(wf.nn.functional.binary_cross_entropy_with_logits(scores, labels).item(), rel=1e-5)
+    assert loss == pytest.approx(
+        wf.nn.functional.binary_cross_entropy_with_logits(scores, labels).item(), rel=1e-5
+    )
     assert right == points.accuracy(model, data)
 
 
@@ -38,8 +41,15 @@ def test_the_plot_shows_a_boundary(tmp_path: Path) -> None:
     assert (tmp_path / "spiral.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("arguments", [["--dataset", "square"], ["--points", "0"], ["--hidden", "x"], ["--lr", "0"]])
-def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["--dataset", "square"], ["--points", "0"], ["--hidden", "x"], ["--lr", "0"]]
+)
+def test_wrong_options_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as end:
         points.main(arguments)
-    assert end.value.code == 2 and f"argument {arguments[0]}: " in capsys.readouterr().err.splitlines()[-1]
+    assert (
+        end.value.code == 2
+        and f"argument {arguments[0]}: " in capsys.readouterr().err.splitlines()[-1]
+    )

@@ -1,4 +1,5 @@
-"""A training that is kept and gone on with is the training that was never interrupted, bit for bit."""
+"""A training that is kept and gone on with is the training that was never interrupted, bit for
+bit."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ import weft as wf
 from stripes import stripes
 from weft import nn
 
-CASES = [(lenet, ["--batch-size", "16"]), (points, ["--points", "40", "--batch-size", "8"]), (sine, [])]
+CASES = [
+    (lenet, ["--batch-size", "16"]),
+    (points, ["--points", "40", "--batch-size", "8"]),
+    (sine, []),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +40,9 @@ def leaves(state: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("script", "options"), CASES, ids=lambda x: getattr(x, "__name__", ""))
-def test_two_epochs_and_two_more_are_four(script: ModuleType, options: list[str], tmp_path: Path) -> None:
+def test_two_epochs_and_two_more_are_four(
+    script: ModuleType, options: list[str], tmp_path: Path
+) -> None:
     straight, parts = str(tmp_path / "straight.safetensors"), str(tmp_path / "parts.safetensors")
     script.main([*options, "--epochs", "4", "--checkpoint", straight])
     script.main([*options, "--epochs", "2", "--checkpoint", parts])
@@ -73,13 +80,19 @@ def test_a_checkpoint_of_another_network_is_refused_in_one_line(tmp_path: Path) 
     assert file in str(end.value) and "\n" not in str(end.value)
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_checkpoint_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "text").write_text("no checkpoint")
     with pytest.raises(SystemExit, match=str(tmp_path / "text")):
         sine.main(["--resume", str(tmp_path / "text")])
     with pytest.raises(SystemExit):
         sine.main(["--resume", str(tmp_path / "none")])
-    assert capsys.readouterr().err.splitlines()[-1].endswith(f"argument --resume: there is no file {tmp_path / 'none'}")
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith(f"argument --resume: there is no file {tmp_path / 'none'}")
+    )
 
 
 def test_without_safetensors_a_checkpoint_is_refused_at_once(
@@ -88,4 +101,8 @@ def test_without_safetensors_a_checkpoint_is_refused_at_once(
     monkeypatch.setattr(common, "find_spec", lambda name: None)
     with pytest.raises(SystemExit):
         sine.main(["--checkpoint", "a"])
-    assert capsys.readouterr().err.splitlines()[-1].endswith("needs safetensors: pip install safetensors")
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith("needs safetensors: pip install safetensors")
+    )

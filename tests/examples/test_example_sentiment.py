@@ -1,4 +1,5 @@
-"""The text-CNN end to end: the example's model learns from the order of words, and its options work."""
+"""The text-CNN end to end: the example's model learns from the order of words, and its options
+work."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def no_data_but_reviews(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def one_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each width is compiled, training and judging; the sentences of the grammar would need three."""
+    """Each width is compiled, training and judging; the sentences of the grammar would need
+    three."""
     monkeypatch.setattr(sentiment, "WIDTHS", sentiment.WIDTHS[-2:])
 
 
@@ -67,16 +69,31 @@ def test_words_are_dropped_in_training_but_what_fills_a_row_is_not() -> None:
     changed = np.flatnonzero((model.embedding.weight.numpy() != before).any(axis=1))
     assert changed.tolist() == [0, 1, 2, 3, 4, 5]  # also <unk>, which is in no sentence
     sentiment.train_step(model, optimizer, wf.zeros_like(tokens), labels)
-    assert np.flatnonzero((model.embedding.weight.numpy() != before).any(axis=1)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert np.flatnonzero((model.embedding.weight.numpy() != before).any(axis=1)).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.usefixtures("one_width")
-def test_main_reports_each_epoch_and_returns_the_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
-    result = sentiment.main([*SMALL, "--epochs", "2", "--limit", "40", "--classify", "I like the film."])
+def test_main_reports_each_epoch_and_returns_the_accuracy(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = sentiment.main(
+        [*SMALL, "--epochs", "2", "--limit", "40", "--classify", "I like the film."]
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "40 training and 16 dev sentences from embedded grammar of film reviews"
     assert lines[1].endswith(" words, 0 of them with given vectors")
-    assert lines[2].startswith("epoch 1/2: loss 0.") and "dev accuracy" in lines[3] and "sentences/s" in lines[3]
+    assert (
+        lines[2].startswith("epoch 1/2: loss 0.")
+        and "dev accuracy" in lines[3]
+        and "sentences/s" in lines[3]
+    )
     assert lines[4].startswith("'I like the film.': ") and lines[4].endswith(" % sure)")
     assert lines[5] == f"dev accuracy: {100 * result:.2f} %" and len(lines) == 6
 
@@ -86,7 +103,11 @@ def test_main_reports_each_epoch_and_returns_the_accuracy(capsys: pytest.Capture
 def test_runs_on_a_gpu_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     device()
     with options.override(device="cuda"):
-        assert 0.0 <= sentiment.main([*SMALL, "--limit", "16", "--classify", "I like the film."]) <= 1.0
+        assert (
+            0.0
+            <= sentiment.main([*SMALL, "--limit", "16", "--classify", "I like the film."])
+            <= 1.0
+        )
 
 
 @pytest.mark.usefixtures("one_width")
@@ -107,21 +128,27 @@ def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     assert straight.read_bytes() == parts.read_bytes()
 
 
-@pytest.mark.parametrize("arguments", [["--limit", "1"], ["--limit", "1", "--batch-size", "1"], ["--limit", "17"]])
+@pytest.mark.parametrize(
+    "arguments", [["--limit", "1"], ["--limit", "1", "--batch-size", "1"], ["--limit", "17"]]
+)
 @pytest.mark.usefixtures("one_width")
 def test_few_sentences_are_enough(arguments: list[str]) -> None:
     assert 0.0 <= sentiment.main([*SMALL, *arguments]) <= 1.0
 
 
 @pytest.mark.usefixtures("one_width")
-def test_given_vectors_are_where_training_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_given_vectors_are_where_training_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("film 1 2 3 4\nunheard 0 0 0 0\n")
     words = Vocabulary(["dull", "film"])
     model = sentiment.SentimentCNN(len(words), 4, 2)
     before = model.embedding.weight.numpy().copy()
     assert sentiment.set_vectors(model, words, str(path)) == 1
-    np.testing.assert_array_equal(model.embedding.weight.numpy(), np.concatenate([before[:3], [[1, 2, 3, 4]]]))
+    np.testing.assert_array_equal(
+        model.embedding.weight.numpy(), np.concatenate([before[:3], [[1, 2, 3, 4]]])
+    )
     sentiment.main([*SMALL, "--glove", str(path)])
     assert ", 1 of them with given vectors" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="the vectors have 4 numbers, the model has 50: use --dim"):
@@ -133,14 +160,21 @@ def test_missing_and_damaged_files_are_reported_without_a_traceback(tmp_path: Pa
         sentiment.main(["--data", str(tmp_path)])
     for name in ("train.tsv", "dev.tsv"):
         (tmp_path / name).write_text("sentence\tlabel\nfine\tyes\n")
-    with pytest.raises(SystemExit, match=r"train\.tsv, line 2: expected a sentence, a tab and the label 0 or 1"):
+    with pytest.raises(
+        SystemExit, match=r"train\.tsv, line 2: expected a sentence, a tab and the label 0 or 1"
+    ):
         sentiment.main(["--data", str(tmp_path)])
     with pytest.raises(SystemExit, match="No such file"):
         sentiment.main(["--glove", str(tmp_path / "none")])
 
 
-@pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "x"], ["--lr", "-1"], ["--dim", "0"], ["--unknown"]])
-def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [["--epochs", "0"], ["--batch-size", "x"], ["--lr", "-1"], ["--dim", "0"], ["--unknown"]],
+)
+def test_wrong_options_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         sentiment.main(arguments)
     assert "usage:" in capsys.readouterr().err
@@ -159,7 +193,9 @@ def test_learns_the_order_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = found.first(2000), Sentences(found.texts[2000:], found.labels[2000:], found.source)
     monkeypatch.setattr(sentiment, "sst2", lambda path: parts)
     monkeypatch.setattr(sentiment, "WIDTHS", sentiment.WIDTHS[2:])  # of which two are needed
-    assert sentiment.main(["--epochs", "8", "--dim", "16", "--filters", "16", "--lr", "0.02"]) >= 0.85
+    assert (
+        sentiment.main(["--epochs", "8", "--dim", "16", "--filters", "16", "--lr", "0.02"]) >= 0.85
+    )
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
-"""The regression of Norch, one point at a time: its published losses, and what the script prints and draws."""
+"""The regression of Norch, one point at a time: its published losses, and what the script prints
+and draws."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ PUBLISHED = [1.7035, 0.7193, 0.3068, 0.1742, 0.1342, 0.1232, 0.1220, 0.1241, 0.1
 def test_the_losses_are_those_that_norch_publishes(capsys: pytest.CaptureFixture[str]) -> None:
     assert [round(loss, 4) for loss in sine.main([])] == PUBLISHED
     *epochs, last = capsys.readouterr().out.splitlines()
-    assert epochs == [f"epoch {i}/10: loss of the last point {loss:.4f}" for i, loss in enumerate(PUBLISHED, 1)]
+    assert epochs == [
+        f"epoch {i}/10: loss of the last point {loss:.4f}" for i, loss in enumerate(PUBLISHED, 1)
+    ]
     assert last.startswith("loss of the last point: 0.1297; a step takes ") and last.endswith(" us")
 
 
@@ -27,7 +30,10 @@ def test_a_step_is_one_kernel_and_updates_in_place() -> None:
 
 
 def test_parameters_are_drawn_by_the_seed() -> None:
-    first, again, other = (np.concatenate([p.numpy().ravel() for p in sine.network(seed).parameters()]) for seed in (1, 1, 2))
+    first, again, other = (
+        np.concatenate([p.numpy().ravel() for p in sine.network(seed).parameters()])
+        for seed in (1, 1, 2)
+    )
     assert (first == again).all() and not (first == other).any()
 
 

@@ -1,4 +1,5 @@
-"""The character transformer end to end: it sees only what came before, learns a text, and writes one without recompiling."""
+"""The character transformer end to end: it sees only what came before, learns a text, and writes
+one without recompiling."""
 
 from __future__ import annotations
 
@@ -11,7 +12,22 @@ import weft as wf
 from weft import nn
 from weft.nn.data import Vocabulary
 
-SMALL = ["--context", "8", "--dim", "8", "--heads", "2", "--layers", "1", "--epochs", "1", "--length", "5", "--limit", "400"]
+SMALL = [
+    "--context",
+    "8",
+    "--dim",
+    "8",
+    "--heads",
+    "2",
+    "--layers",
+    "1",
+    "--epochs",
+    "1",
+    "--length",
+    "5",
+    "--limit",
+    "400",
+]
 SHORTEST = ("so many characters stand here " * 4)[:100]
 
 
@@ -38,7 +54,10 @@ def test_windows_cover_a_text_and_ask_for_the_next_character() -> None:
     data = example.Windows(np.arange(14), 4)
     assert len(data) == 3
     x, y = data.take_rows(np.array([0, 2]))
-    assert x.tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]] and y.tolist() == [[1, 2, 3, 4], [9, 10, 11, 12]]
+    assert x.tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]] and y.tolist() == [
+        [1, 2, 3, 4],
+        [9, 10, 11, 12],
+    ]
     assert data[1][0].tolist() == [4, 5, 6, 7] and len(example.Windows(np.arange(13), 4)) == 3
 
 
@@ -46,14 +65,19 @@ def test_the_loss_of_a_character_is_the_same_in_any_batch() -> None:
     model, data = small(layers=1), example.Windows(np.arange(57) % 12, 8)
     x, y = data.take_rows(np.arange(7))
     model.eval()
-    expected = nn.functional.cross_entropy(model(wf.tensor(x)).reshape(56, 12), wf.tensor(y.ravel())).item()
+    expected = nn.functional.cross_entropy(
+        model(wf.tensor(x)).reshape(56, 12), wf.tensor(y.ravel())
+    ).item()
     for batch in (1, 4, 7):
-        assert example.evaluate(model.train(), example.DataLoader(data, batch)) == pytest.approx(expected, rel=1e-5)
+        assert example.evaluate(model.train(), example.DataLoader(data, batch)) == pytest.approx(
+            expected, rel=1e-5
+        )
     assert model.training
 
 
 class Fixed(nn.Module):
-    """The logarithms of 0.1, 0.2, 0.3, 0.4 for characters, more for what is none; it counts how often its Python runs."""
+    """The logarithms of 0.1, 0.2, 0.3, 0.4 for characters, more for what is none; it counts how
+    often its Python runs."""
 
     def __init__(self) -> None:
         self.calls, self.position = 0, nn.Embedding(6, 1)
@@ -78,7 +102,9 @@ def test_characters_are_drawn_by_their_probabilities(temperature: float) -> None
 def test_writing_compiles_one_program() -> None:
     model = Fixed()
     for prompt, temperature in (("c", 1.0), ("cdcdcdcdcd", 0.3)):
-        assert example.generate(model, Vocabulary(list("abcd")), prompt, 9, temperature).startswith(prompt)
+        assert example.generate(model, Vocabulary(list("abcd")), prompt, 9, temperature).startswith(
+            prompt
+        )
     assert model.calls == 1
 
 
@@ -95,10 +121,19 @@ def test_a_low_temperature_takes_the_likeliest_as_the_whole_model_does() -> None
 def test_main_reports_each_epoch_and_writes(capsys: pytest.CaptureFixture[str]) -> None:
     result = example.main([*SMALL, "--epochs", "2", "--prompt", "The "])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("400 characters, ") and lines[0].endswith(" different ones, from an embedded grammar")
-    assert lines[1].startswith("epoch 1/2: loss ") and ", on held-out text " in lines[2] and ", perplexity " in lines[2]
+    assert lines[0].startswith("400 characters, ") and lines[0].endswith(
+        " different ones, from an embedded grammar"
+    )
+    assert (
+        lines[1].startswith("epoch 1/2: loss ")
+        and ", on held-out text " in lines[2]
+        and ", perplexity " in lines[2]
+    )
     assert lines[3] == "" and "\n".join(lines[4:-2]).startswith("The ")
-    assert lines[-1] == f"held-out text: {result:.4f} nats a character, perplexity {np.exp(result):.3f}"
+    assert (
+        lines[-1]
+        == f"held-out text: {result:.4f} nats a character, perplexity {np.exp(result):.3f}"
+    )
 
 
 def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,12 +174,18 @@ def test_learns_a_text_by_heart(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_text("abcdefg hijk\n" * 100, encoding="utf-8")
     size = ["--context", "16", "--dim", "16", "--heads", "2", "--layers", "1"]
     steps = ["--batch-size", "8", "--lr", "0.05", "--decay", "70"]
-    assert example.main([*size, *steps, "--text", str(path), "--length", "13", "--prompt", "hij"]) < 0.05
+    assert (
+        example.main([*size, *steps, "--text", str(path), "--length", "13", "--prompt", "hij"])
+        < 0.05
+    )
     assert "\nhijk\nabcdefg hij\n" in capsys.readouterr().out
 
 
 def test_what_cannot_be_learned_is_reported_without_a_traceback(tmp_path: Path) -> None:
-    for contents, says in ((b"short", "5 characters are too few for --context 64: it takes 660"), (b"\xff", "line 1: not UTF-8")):
+    for contents, says in (
+        (b"short", "5 characters are too few for --context 64: it takes 660"),
+        (b"\xff", "line 1: not UTF-8"),
+    ):
         (tmp_path / "text.txt").write_bytes(contents)
         with pytest.raises(SystemExit, match=says):
             example.main(["--text", str(tmp_path / "text.txt")])
@@ -155,9 +196,19 @@ def test_what_cannot_be_learned_is_reported_without_a_traceback(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--heads", "3"], ["--context", "0"], ["--temperature", "0"], ["--lr", "nan"], ["--layers", "x"], ["--unknown"]]
+    "arguments",
+    [
+        ["--heads", "3"],
+        ["--context", "0"],
+        ["--temperature", "0"],
+        ["--lr", "nan"],
+        ["--layers", "x"],
+        ["--unknown"],
+    ],
 )
-def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         example.main(arguments)
     assert "usage:" in capsys.readouterr().err

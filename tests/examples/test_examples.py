@@ -16,14 +16,18 @@ from cudakit import device, needs_compiler
 from project_root import ROOT
 from weft import options
 
-EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.py") if p.stem not in ("common", "progress"))  # which they import
+EXAMPLES = sorted(
+    p for p in (ROOT / "examples").glob("*.py") if p.stem not in ("common", "progress")
+)  # which they import
 
 
 def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(p for p in sys.path if p)
     env = {**os.environ, "PYTHONPATH": path, **environment}
     command = [sys.executable, str(script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=env, timeout=300, check=False
+    )
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
@@ -40,7 +44,9 @@ def test_readme_names_it(script: Path) -> None:
 SNIPPETS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
 
 
-def test_the_examples_of_the_readme_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_the_readme_run_one_after_the_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     names: dict[str, Any] = {}
     for code in (code for code in SNIPPETS if "cuda" not in code):
         exec(compile(code, "README.md", "exec"), names)
@@ -59,10 +65,16 @@ def test_the_example_of_the_readme_runs_on_a_gpu(capsys: pytest.CaptureFixture[s
 @needs_compiler
 @pytest.mark.parametrize(
     "name, arguments",
-    [("expressions", []), ("sine", ["--epochs", "1"]), ("points", ["--epochs", "2", "--points", "50"])],
+    [
+        ("expressions", []),
+        ("sine", ["--epochs", "1"]),
+        ("points", ["--epochs", "2", "--points", "50"]),
+    ],
     ids=["expressions", "sine", "points"],
 )
-def test_trains_and_draws_on_a_gpu_unchanged(name: str, arguments: list[str], tmp_path: Path) -> None:
+def test_trains_and_draws_on_a_gpu_unchanged(
+    name: str, arguments: list[str], tmp_path: Path
+) -> None:
     pytest.importorskip("matplotlib")
     device()
     with options.override(device="cuda"):

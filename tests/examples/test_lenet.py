@@ -36,11 +36,17 @@ def test_main_reports_each_epoch_and_returns_the_accuracy(
     result = lenet.main(["--epochs", "2", "--batch-size", "16", "--limit", "40", "--lr", "0.003"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "40 training and 20 test images from stripes"
-    assert lines[1].startswith("epoch 1/2: loss ") and "images/s" in lines[1] and "test accuracy" in lines[2]
+    assert (
+        lines[1].startswith("epoch 1/2: loss ")
+        and "images/s" in lines[1]
+        and "test accuracy" in lines[2]
+    )
     assert lines[3] == f"test accuracy: {100 * result:.2f} %" and len(lines) == 4
 
 
-def test_the_seed_fixes_the_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_seed_fixes_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
     losses = []
     for seed in ("1", "1", "2"):
@@ -54,14 +60,18 @@ def test_a_missing_folder_is_reported_without_a_traceback(tmp_path: Path) -> Non
         lenet.main(["--data", str(tmp_path)])
 
 
-def test_the_data_set_is_chosen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_data_set_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setitem(lenet.DATASETS, "fashion", lambda path: (stripes(16, 0), stripes(10, 1)))
     lenet.main(["--dataset", "fashion", "--epochs", "1", "--batch-size", "16"])
     assert capsys.readouterr().out.startswith("16 training and 10 test images from stripes\n")
 
 
 @pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "x"], ["--unknown"]])
-def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         lenet.main(arguments)
     assert "usage:" in capsys.readouterr().err
@@ -109,7 +119,8 @@ def test_explain_prints_the_kernels_of_a_step(
 
 
 def test_an_unjitted_step_makes_few_calls() -> None:
-    """Each takes about 0.2 us, also where nothing can be timed: 2 ms would be longer than the step itself."""
+    """Each takes about 0.2 us, also where nothing can be timed: 2 ms would be longer than the step
+    itself."""
     model = lenet.LeNet()
     optimizer = nn.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     images, labels = next(iter(lenet.loader(stripes(8, 0), 8, training=True)))

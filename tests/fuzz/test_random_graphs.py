@@ -1,4 +1,5 @@
-"""Random graphs: oracle, one thread and several threads agree. `python tests/kit/fuzz.py 5000` runs many."""
+"""Random graphs: oracle, one thread and several threads agree. `python tests/kit/fuzz.py 5000` runs
+many."""
 
 from __future__ import annotations
 
@@ -61,14 +62,18 @@ def test_seeded_graphs_agree(first: int) -> None:
 
 def test_a_graph_depends_on_its_seed_alone() -> None:
     a, b = (random_case(seeded(7)) for _ in range(2))
-    assert [n.op for n in a.outputs] == [n.op for n in b.outputs] and [n.shape for n in a.env] == [n.shape for n in b.env]
+    assert [n.op for n in a.outputs] == [n.op for n in b.outputs] and [n.shape for n in a.env] == [
+        n.shape for n in b.env
+    ]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no page protection on this system")
 @pytest.mark.parametrize("count", ["10", *rarely("40")])
 def test_no_kernel_touches_foreign_memory(count: str) -> None:
     command = [sys.executable, guarded.__file__, count, "500"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | PATHS)
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | PATHS
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 

@@ -1,4 +1,5 @@
-"""Random networks train alike lazily, jitted and interpreted. `python tests/kit/fuzz_networks.py 200` trains many."""
+"""Random networks train alike lazily, jitted and interpreted. `python tests/kit/fuzz_networks.py
+200` trains many."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Golden text of graphs, units, kernels, programs, loops, LLVM IR for AVX2, CUDA C for sm_80. `--update-golden` rewrites it.
+"""Golden text of graphs, units, kernels, programs, loops, LLVM IR for AVX2, CUDA C for sm_80.
+`--update-golden` rewrites it.
 
-Assembly differs between versions of LLVM: of it, properties of the inner loops are checked, which their marks lead to.
+Assembly differs between versions of LLVM: of it, properties of the inner loops are checked, which
+their marks lead to.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from weft.ir.kernels.units import Units, collect
 
 AVX2 = Target("x86-64-v3", "", 256, has_fma=True, has_avx512=False, registers=16, has_float16=True)
 GOLDEN = Path(__file__).parent
-INNER = {  # for each case: how many inner loops of the assembly have whole vectors of a hot instruction
+# for each case: how many inner loops of the assembly have whole vectors of a hot instruction
+INNER = {
     "softmax": ("vmaxps", 1), "layer_norm": ("vaddps", 2), "linear_gelu": ("vfmadd", 1), "conv_bias_relu": ("vfmadd", 1),
     "adam": ("vsqrtps", 1), "attention": ("vfmadd", 2), "gradients": ("vmulps", 1),
 }  # fmt: skip
@@ -60,7 +63,10 @@ def units_text(units: Units) -> str:
         out.append(f"{names[unit.node]} = {unit.node.op.value}  loops {loops}")
         for read in unit.reads:
             at = ", ".join(map(str, read.index))
-            out.append(f"    reads {term(read.base, names)}[{at}]" + "".join(f" if {condition}" for condition in read.mask))
+            out.append(
+                f"    reads {term(read.base, names)}[{at}]"
+                + "".join(f" if {condition}" for condition in read.mask)
+            )
     return "\n".join(out) + "\n"
 
 
@@ -72,7 +78,10 @@ def texts(case: str) -> dict[str, str]:
     with options.override(num_threads=4):
         head, *kernels = str(report(c, predict=False)).splitlines()
         program = f"{program_text(c)}\n{memory_text(c.memory())}"
-    kernels = [head.partition(",")[0], *(line for line in kernels if not line.startswith("    cost "))]  # estimates
+    kernels = [
+        head.partition(",")[0],
+        *(line for line in kernels if not line.startswith("    cost ")),
+    ]  # estimates
     found = {
         "graph.txt": graph_text(c.graph),
         "grad.txt": gradient_text(c.graph),
@@ -82,7 +91,9 @@ def texts(case: str) -> dict[str, str]:
         "program.txt": program,
     }
     made = {k.name: c.texts(k) for k in c.in_order()}
-    return found | {f"{name}.{ending}": made[name][ending] for name in made for ending in ("loops", "ll")}
+    return found | {
+        f"{name}.{ending}": made[name][ending] for name in made for ending in ("loops", "ll")
+    }
 
 
 @cache
@@ -105,7 +116,9 @@ def check(case: str, found: dict[str, str], kind: str, update: bool) -> None:
             (folder / name).write_text(text)
     assert sorted(found) == sorted(path.name for path in folder.iterdir())
     for name, text in found.items():
-        assert text == (folder / name).read_text(), f"{case}/{kind}/{name}: --update-golden writes it anew"
+        assert text == (folder / name).read_text(), (
+            f"{case}/{kind}/{name}: --update-golden writes it anew"
+        )
 
 
 @pytest.fixture
@@ -127,9 +140,15 @@ def test_text_of_the_gpu_is_golden(case: str, update: bool) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_the_marks_of_the_assembly_lead_to_loops_of_whole_vectors(case: str) -> None:
     instruction, count = INNER[case]
-    loops = [body for k in compiled(case).in_order() for body in inner_loops(compiled(case).texts(k)["s"])]
+    loops = [
+        body
+        for k in compiled(case).in_order()
+        for body in inner_loops(compiled(case).texts(k)["s"])
+    ]
     hot = [body for body in loops if re.search(rf"{instruction}\w*\s.*%ymm", body)]
-    assert len(hot) >= count, f"{len(loops)} inner loops, {len(hot)} of them with {instruction} of whole vectors"
+    assert len(hot) >= count, (
+        f"{len(loops)} inner loops, {len(hot)} of them with {instruction} of whole vectors"
+    )
 
 
 def inner_loops(assembly: str) -> list[str]:

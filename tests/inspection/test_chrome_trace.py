@@ -15,13 +15,26 @@ from cudakit import device, needs_compiler
 from weft import options
 from weft.inspection.profile.data import Profile
 
-# fields by kind of event: (name, type, needed); of the format's kinds, "X" is complete and "M" metadata
+# fields by kind of event: (name, type, needed); of the format's kinds, "X" is complete and "M"
+# metadata
 DOCUMENTED: dict[str, list[tuple[str, type | tuple[type, ...], bool]]] = {
     "X": [
-        *(("name", str, True), ("cat", str, False), ("ph", str, True), ("ts", (int, float), True), ("dur", (int, float), True)),
+        *(
+            ("name", str, True),
+            ("cat", str, False),
+            ("ph", str, True),
+            ("ts", (int, float), True),
+            ("dur", (int, float), True),
+        ),
         *(("pid", int, True), ("tid", int, True), ("args", dict, False)),
     ],
-    "M": [("name", str, True), ("ph", str, True), ("pid", int, True), ("tid", int, False), ("args", dict, True)],
+    "M": [
+        ("name", str, True),
+        ("ph", str, True),
+        ("pid", int, True),
+        ("tid", int, False),
+        ("args", dict, True),
+    ],
 }
 METADATA = {"process_name", "thread_name"}
 WHOLE = {"traceEvents", "displayTimeUnit", "otherData"}  # of the object's fields
@@ -62,7 +75,9 @@ def faults(trace: dict[str, Any]) -> list[str]:
                 out.append(f"{e.get('name')}: {name} is {e.get(name)!r}")
         if e.get("ph") == "X" and (e["ts"] < 0 or e["dur"] < 0):
             out.append(f"{e['name']}: {e['ts']} + {e['dur']}")
-        if e.get("ph") == "M" and (e["name"] not in METADATA or not isinstance(e["args"].get("name"), str)):
+        if e.get("ph") == "M" and (
+            e["name"] not in METADATA or not isinstance(e["args"].get("name"), str)
+        ):
             out.append(f"metadata {e['name']}")
     return out
 
@@ -82,14 +97,24 @@ def test_each_kernel_has_a_bar_with_its_lines(trace: dict[str, Any], found: Prof
     bars = events(trace, "kernel")
     assert [e["name"] for e in bars] == [k.name for k in found.kernels]
     for e in bars:
-        assert e["args"]["lines"] and all("test_chrome_trace.py:" in line for line in e["args"]["lines"])
-        assert e["args"]["median seconds"] > 0 and {"bytes", "flops", "bound", "schedule"} <= {*e["args"]}
+        assert e["args"]["lines"] and all(
+            "test_chrome_trace.py:" in line for line in e["args"]["lines"]
+        )
+        assert e["args"]["median seconds"] > 0 and {"bytes", "flops", "bound", "schedule"} <= {
+            *e["args"]
+        }
 
 
 def test_each_thread_has_a_row_with_its_name(trace: dict[str, Any]) -> None:
-    names = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name" and e["pid"] == 1}
+    names = {
+        e["tid"]: e["args"]["name"]
+        for e in trace["traceEvents"]
+        if e["name"] == "thread_name" and e["pid"] == 1
+    }
     assert [*names.values()] == ["kernels", "thread 0", "thread 1"]
-    assert {e["tid"] for e in trace["traceEvents"] if e.get("cat") in ("kernel", "chunk", "phase")} <= {*names}
+    assert {
+        e["tid"] for e in trace["traceEvents"] if e.get("cat") in ("kernel", "chunk", "phase")
+    } <= {*names}
 
 
 def test_bars_of_a_row_do_not_overlap(trace: dict[str, Any]) -> None:
@@ -98,7 +123,11 @@ def test_bars_of_a_row_do_not_overlap(trace: dict[str, Any]) -> None:
         if e["ph"] == "X":
             rows[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
     slack = 0.5  # microseconds: what noting takes is left out of phases
-    assert all(end <= begin + slack for row in rows.values() for (_, end), (begin, _) in pairwise(sorted(row)))
+    assert all(
+        end <= begin + slack
+        for row in rows.values()
+        for (_, end), (begin, _) in pairwise(sorted(row))
+    )
 
 
 def test_every_chunk_has_a_bar(trace: dict[str, Any], found: Profile) -> None:
@@ -109,7 +138,9 @@ def test_every_chunk_has_a_bar(trace: dict[str, Any], found: Profile) -> None:
 
 def test_passes_of_the_compiler_have_a_row(trace: dict[str, Any], found: Profile) -> None:
     bars = events(trace, "pass")
-    assert [e["name"] for e in bars] == [name for name, _ in found.passes] and {e["pid"] for e in bars} == {2}
+    assert [e["name"] for e in bars] == [name for name, _ in found.passes] and {
+        e["pid"] for e in bars
+    } == {2}
 
 
 @needs_compiler

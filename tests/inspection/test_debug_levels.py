@@ -1,4 +1,5 @@
-"""WEFT_DEBUG: what each level prints of a program that is new, and the times that are told at the end."""
+"""WEFT_DEBUG: what each level prints of a program that is new, and the times that are told at the
+end."""
 
 from __future__ import annotations
 
@@ -41,8 +42,12 @@ def printed(level: int, rows: int, capsys: pytest.CaptureFixture[str], columns: 
 
 def test_level_1_has_a_line_for_each_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     head, kernel = printed(1, 61, capsys).splitlines()
-    assert re.fullmatch(r"program \d+: printed \(test_debug_levels\.py:\d+\), 1 kernel for cpu", head)
-    assert re.fullmatch(r"    k0_rows_\w+  rows, writes float32\[61, 100\], from test_debug_levels\.py:\d+", kernel)
+    assert re.fullmatch(
+        r"program \d+: printed \(test_debug_levels\.py:\d+\), 1 kernel for cpu", head
+    )
+    assert re.fullmatch(
+        r"    k0_rows_\w+  rows, writes float32\[61, 100\], from test_debug_levels\.py:\d+", kernel
+    )
 
 
 def test_level_2_adds_what_explain_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,12 +57,20 @@ def test_level_2_adds_what_explain_says(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_level_3_adds_loops_beside_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(3, 63, capsys)
-    assert "for c < 100 lanes" in text and "(x * 3).softmax(axis=1)" in text and "define void" not in text
+    assert (
+        "for c < 100 lanes" in text
+        and "(x * 3).softmax(axis=1)" in text
+        and "define void" not in text
+    )
 
 
 def test_level_4_adds_the_code_with_its_notes(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(4, 64, capsys, 300)
-    assert "schedule  rows: " in text and "for c < 300 lanes" in text and re.search(r"define void @k0_rows_\w+_p0\(", text)
+    assert (
+        "schedule  rows: " in text
+        and "for c < 300 lanes" in text
+        and re.search(r"define void @k0_rows_\w+_p0\(", text)
+    )
     assert re.search(r"^[\w.]+:  ; inner loop \d: ", text, re.M)
 
 
@@ -65,7 +78,9 @@ def test_without_a_level_nothing_is_printed_or_timed(capsys: pytest.CaptureFixtu
     assert printed(0, 65, capsys) == "" and shown.times_text() == ""
 
 
-def test_times_have_the_runs_of_each_program_and_each_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_have_the_runs_of_each_program_and_each_kernel(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     printed(1, 66, capsys)
     head, kernel = shown.times_text().splitlines()
     assert re.fullmatch(r"program \d+: printed \(.*\): 1 run of [\d.]+ [mun]?s", head)
@@ -80,7 +95,9 @@ def test_a_program_that_never_ran_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert shown.times_text() == "program 9: f: no runs"
 
 
-def test_results_are_the_same_at_any_level(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_the_same_at_any_level(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shown, "_watched", [])  # no times at the end of the tests
     x = np.random.default_rng(0).standard_normal((40, 70)).astype(np.float32)
     plain = (wf.tensor(x) * 3.7).softmax(axis=1).numpy()
@@ -88,7 +105,9 @@ def test_results_are_the_same_at_any_level(capsys: pytest.CaptureFixture[str], m
         np.testing.assert_array_equal((wf.tensor(x) * 3.7 + 0.0).softmax(axis=1).numpy(), plain)
 
 
-@pytest.mark.parametrize(("text", "level"), [("1", 1), ("on", 1), ("TRUE", 1), ("2", 2), ("4", 4), ("0", 0), ("no", 0)])
+@pytest.mark.parametrize(
+    ("text", "level"), [("1", 1), ("on", 1), ("TRUE", 1), ("2", 2), ("4", 4), ("0", 0), ("no", 0)]
+)
 def test_levels_are_read_from_the_environment(text: str, level: int) -> None:
     assert options.PARSERS["debug"](text) == level
 
@@ -101,10 +120,14 @@ def test_other_levels_are_refused(text: str) -> None:
 
 def test_a_script_tells_times_on_stderr_as_it_ends(tmp_path: Path) -> None:
     env = {**os.environ, "WEFT_DEBUG": "1", "WEFT_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True
+    )
     assert float(done.stdout) == pytest.approx(300, rel=1e-4)
     assert "jit: <lambda> is traced: this is the first call" in done.stderr
-    assert re.search(r"^program 2: .*: 3 runs of [\d.]+ [mun]s\n    100 % .*k0_rows_", done.stderr, re.M)
+    assert re.search(
+        r"^program 2: .*: 3 runs of [\d.]+ [mun]s\n    100 % .*k0_rows_", done.stderr, re.M
+    )
 
 
 def test_a_forked_process_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:

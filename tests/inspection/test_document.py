@@ -1,4 +1,5 @@
-"""The document of compiled programs: nodes in their kernels, lines, passes, texts, all as JSON of bounded size."""
+"""The document of compiled programs: nodes in their kernels, lines, passes, texts, all as JSON of
+bounded size."""
 
 from __future__ import annotations
 
@@ -83,13 +84,35 @@ def test_a_view_belongs_to_the_kernel_that_reads_it() -> None:
 
 def test_kernels_belong_to_the_layer_whose_parameters_they_read_or_stand_between() -> None:
     def tree(name: str, *children: Json, held: tuple[str, ...] = ()) -> Json:
-        return {"name": name, "kind": "Net", "parameters": [{"name": h} for h in held], "buffers": [], "children": [*children]}
+        return {
+            "name": name,
+            "kind": "Net",
+            "parameters": [{"name": h} for h in held],
+            "buffers": [],
+            "children": [*children],
+        }
 
-    net = tree("Net", tree("block", tree("a", held=("weight",)), tree("b", held=("weight",))), tree("c", held=("bias",)))
-    reads = [["x", "block.a.weight"], [], ["Adam exp_avg of block.b.weight"], ["Net.c.bias"], ["block.a.weight", "c.bias"], ["x"]]
+    net = tree(
+        "Net",
+        tree("block", tree("a", held=("weight",)), tree("b", held=("weight",))),
+        tree("c", held=("bias",)),
+    )
+    reads = [
+        ["x", "block.a.weight"],
+        [],
+        ["Adam exp_avg of block.b.weight"],
+        ["Net.c.bias"],
+        ["block.a.weight", "c.bias"],
+        ["x"],
+    ]
     kernels = [{"reads": r} for r in reads]
     view = {"id": 1, "src": [0], "kernel": None}  # k0 -> a view -> k1 -> k2
-    nodes = [{"id": 0, "src": [], "kernel": 0}, view, {"id": 2, "src": [1], "kernel": 1}, {"id": 3, "src": [2], "kernel": 2}]
+    nodes = [
+        {"id": 0, "src": [], "kernel": 0},
+        view,
+        {"id": 2, "src": [1], "kernel": 1},
+        {"id": 3, "src": [2], "kernel": 2},
+    ]
     add_layers([{"kernels": kernels, "nodes": nodes}], [net])
     found = [k["layer"] for k in kernels]
     assert found == [[0, "block.a"], [0, "block"], [0, "block.b"], [0, "c"], [0, ""], None]
@@ -110,7 +133,9 @@ def test_gradients_have_the_line_of_the_forward_node(shown: Json) -> None:
 def test_constants_are_of_no_line() -> None:
     nodes = document([Entry("", "cpu", compiled(stored(8) * 2.5))], "")["programs"][0]["nodes"]
     constants = [n for n in nodes if n["label"] == "2.5"]
-    assert {n["op"] for n in constants} == {"const", "expand"} and all(n["line"] is None for n in constants)
+    assert {n["op"] for n in constants} == {"const", "expand"} and all(
+        n["line"] is None for n in constants
+    )
 
 
 def test_the_files_behind_lines_are_there_whole(shown: Json) -> None:
@@ -127,8 +152,13 @@ def test_inputs_have_their_names(shown: Json) -> None:
 
 def test_boundaries_name_kernels_by_their_place(shown: Json) -> None:
     p = shown["programs"][0]
-    found = {(p["kernels"][b["producer"]]["name"], p["kernels"][b["consumer"]]["name"]) for b in p["boundaries"]}
-    assert found == {(b["other"], k["name"]) for k in p["kernels"] for b in k["boundaries"]} != set()
+    found = {
+        (p["kernels"][b["producer"]]["name"], p["kernels"][b["consumer"]]["name"])
+        for b in p["boundaries"]
+    }
+    assert (
+        found == {(b["other"], k["name"]) for k in p["kernels"] for b in k["boundaries"]} != set()
+    )
 
 
 def test_measured_times_add_up(shown: Json) -> None:
@@ -162,7 +192,11 @@ def test_a_change_counts_once_not_all_that_is_built_on_it() -> None:
 def test_rewrites_name_their_rule_and_line() -> None:
     line = test_rewrites_name_their_rule_and_line.__code__.co_firstlineno + 2
     (found,) = (r for p in changes(compiled(stored(8) * 1.0).passes) for r in p["rewrites"])
-    assert found["line"] == [__file__, line] and found["before"].startswith("mul(input, 1)") and found["rule"]
+    assert (
+        found["line"] == [__file__, line]
+        and found["before"].startswith("mul(input, 1)")
+        and found["rule"]
+    )
 
 
 def test_lines_of_a_pass_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,12 +218,16 @@ def test_texts_of_equal_kernels_are_there_once() -> None:
 
 def test_long_texts_are_cut_at_a_line_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MOST_TEXT", 300)
-    texts = document([Entry("", "cpu", compiled(stored(4096).exp()))], "")["programs"][0]["kernels"][0]["texts"]
+    texts = document([Entry("", "cpu", compiled(stored(4096).exp()))], "")["programs"][0][
+        "kernels"
+    ][0]["texts"]
     assert all(len(text) < 400 for text in texts.values())
     assert all("characters more" in texts[e].splitlines()[-1] for e in ("ll", "opt.ll", "s"))
 
 
-def test_of_very_many_texts_those_of_the_slowest_kernels_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_texts_those_of_the_slowest_kernels_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(documents, "ALL_TEXTS", 3000)
     c = compiled(*attention())
     times = [1.0 + i for i in range(len(c.in_order()))]
@@ -207,7 +245,9 @@ def test_a_large_graph_is_shown_soon_and_in_bounded_size(monkeypatch: pytest.Mon
         x = x @ stored(4, 4)
     c = compiled(x)
     assert len(toposort(seen_by_fusion(c))) > 2000
-    monkeypatch.setattr(Compiled, "texts", lambda self, k: {"loops": ""})  # which is to compile once more
+    monkeypatch.setattr(
+        Compiled, "texts", lambda self, k: {"loops": ""}
+    )  # which is to compile once more
     start = time.process_time()
     size = len(json.dumps(document([Entry("", "cpu", c)], "")))
     assert time.process_time() - start < 2 and size < 3_000_000
@@ -219,7 +259,9 @@ def test_a_program_of_a_gpu_has_cuda_c() -> None:
     c = compiled(stored(64, 300, device="cuda").softmax(axis=1))
     shown = document([Entry("", "cuda:0", c)], "")
     (kernel,) = shown["programs"][0]["kernels"]
-    assert shown["device"] == "cuda:0" and "__global__" in kernel["texts"]["cu"] and kernel["launches"]
+    assert (
+        shown["device"] == "cuda:0" and "__global__" in kernel["texts"]["cu"] and kernel["launches"]
+    )
 
 
 LABELS = {

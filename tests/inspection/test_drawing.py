@@ -1,4 +1,5 @@
-"""`wf.draw`: formulas are true, values and gradients are those of the programs, pictures have no line in a wrong place."""
+"""`wf.draw`: formulas are true, values and gradients are those of the programs, pictures have no
+line in a wrong place."""
 
 from __future__ import annotations
 
@@ -30,8 +31,13 @@ from weft.ir.graph.op import OF_GRAPHS
 
 # what formulas are written in: numbers of Python and functions of NumPy
 WORDS = "exp exp2 log log2 log10 expm1 log1p sqrt sin cos tan sinh cosh tanh floor hypot where maximum pi"
-SPACE = {name: getattr(np, name) for name in WORDS.split()} | {"atan2": np.arctan2, "erf": np.vectorize(math.erf)}
-SPACE |= {f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+SPACE = {name: getattr(np, name) for name in WORDS.split()} | {
+    "atan2": np.arctan2,
+    "erf": np.vectorize(math.erf),
+}
+SPACE |= {
+    f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+}
 UNARY = "-x x.exp() x.exp2() x.log() x.log2() x.log10() x.sqrt() x.sin() x.cos() (-x).sin() x.tan() x.tanh() x.erf() x.floor()"
 UNARY += " x.expm1() x.log1p() x.asin() x.acos() x.atan() x.sinh() x.cosh() x.asinh() (x+1).acosh() x.atanh()"
 BINARY = "x+y x-y x*y x/y x**y x%y x.atan2(y) x.hypot(y) x.maximum(y) x<y x*x x**2 x/3 2-x"
@@ -45,7 +51,9 @@ def expression(text: str, **given: str) -> list[DrawnStep]:
 
 
 def numbers(steps: list[DrawnStep]) -> dict[str, np.ndarray]:
-    return {f"v{s.number}": s.value for s in steps} | {f"g{s.number}": s.gradient for s in steps if s.gradient is not None}
+    return {f"v{s.number}": s.value for s in steps} | {
+        f"g{s.number}": s.gradient for s in steps if s.gradient is not None
+    }
 
 
 # ---------------------------------------------------------------- formulas
@@ -64,7 +72,9 @@ def test_the_formula_of_a_step_gives_its_value(text: str) -> None:
     steps = expression(text, x="[0.25, 0.5, 0.75]:float64", y="[0.9, 0.5, 0.3]:float64")
     for step in steps:
         if step.sources and "." not in step.formula:
-            np.testing.assert_allclose(eval(step.formula, {**SPACE, **numbers(steps)}), step.value, rtol=1e-12)
+            np.testing.assert_allclose(
+                eval(step.formula, {**SPACE, **numbers(steps)}), step.value, rtol=1e-12
+            )
 
 
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY).split())
@@ -80,7 +90,9 @@ def test_the_shares_of_a_gradient_add_up_to_it(text: str) -> None:
     whole = text if "<" in text else f"{text} + x.sum() * 0.5"
     for step in expression(whole, x="[[1,2,3],[0.5,7,8]]:float64", y="[3,2,1]:float64"):
         if step.shares:
-            np.testing.assert_allclose(sum(share.value for share in step.shares), step.gradient, rtol=1e-12)
+            np.testing.assert_allclose(
+                sum(share.value for share in step.shares), step.gradient, rtol=1e-12
+            )
 
 
 def one_row_an_op() -> dict[str, opspec.Row]:
@@ -112,12 +124,16 @@ def test_every_op_can_be_drawn(op: str) -> None:
 
 def test_values_and_gradients_are_those_of_numpy() -> None:
     x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.5, 2.0])
-    steps = expression("((x * y).log() + (x * y).exp()).sum()", x="[[1,2],[3,4]]:float64", y="[0.5,2]:float64")
+    steps = expression(
+        "((x * y).log() + (x * y).exp()).sum()", x="[[1,2],[3,4]]:float64", y="[0.5,2]:float64"
+    )
     by_name = {step.text: step for step in steps}
     np.testing.assert_allclose(by_name["x * y"].value, x * y)
     np.testing.assert_allclose(by_name["x * y"].gradient, 1 / (x * y) + np.exp(x * y))
     np.testing.assert_allclose(by_name["x"].gradient, y * (1 / (x * y) + np.exp(x * y)))
-    np.testing.assert_allclose(by_name["y"].gradient, (x * (1 / (x * y) + np.exp(x * y))).sum(axis=0))
+    np.testing.assert_allclose(
+        by_name["y"].gradient, (x * (1 / (x * y) + np.exp(x * y))).sum(axis=0)
+    )
 
 
 def test_values_come_out_of_one_compiled_program() -> None:
@@ -139,7 +155,14 @@ def test_the_tensor_keeps_its_history() -> None:
 
 def test_a_value_that_is_used_twice_has_one_step_with_two_shares() -> None:
     steps = expression("(x*y).log() + (x*y).exp()", x="2", y="3")
-    assert [s.formula for s in steps] == ["given", "given", "v1 * v2", "log(v3)", "exp(v3)", "v4 + v5"]
+    assert [s.formula for s in steps] == [
+        "given",
+        "given",
+        "v1 * v2",
+        "log(v3)",
+        "exp(v3)",
+        "v4 + v5",
+    ]
     assert [(s.use, s.text, s.rule) for s in steps[2].shares] == [
         (4, "g4 / v3", "d log(a)/da = 1 / a"),
         (5, "g5 * v5", "d exp(a)/da = exp(a)"),
@@ -155,7 +178,11 @@ def test_gradients_stop_where_they_do_in_the_program() -> None:
 def test_random_numbers_begin_with_their_bits() -> None:
     x = wf.rand(4)
     steps = wf.draw(x * 2).steps
-    assert [s.formula for s in steps].count("random bits") == 1 == len([s for s in steps if s.dtype == "uint64"])
+    assert (
+        [s.formula for s in steps].count("random bits")
+        == 1
+        == len([s for s in steps if s.dtype == "uint64"])
+    )
     np.testing.assert_array_equal(steps[-1].value, x.numpy() * 2)
 
 
@@ -186,7 +213,12 @@ def test_inputs_that_wait_for_their_first_value_are_computed() -> None:
 
 
 def test_constants_are_part_of_the_steps_that_use_them() -> None:
-    assert [s.formula for s in expression("(x * 2 + 1) / 3", x="[1, 2]")] == ["given", "v1 * 2", "v2 + 1", "v3 / 3"]
+    assert [s.formula for s in expression("(x * 2 + 1) / 3", x="[1, 2]")] == [
+        "given",
+        "v1 * 2",
+        "v2 + 1",
+        "v3 / 3",
+    ]
     assert [s.formula for s in steps_of(wf.full((2,), 7.0).node)] == ["7 repeated, axis=0"]
 
 
@@ -233,7 +265,9 @@ def test_the_data_is_json() -> None:
 
 
 @pytest.mark.parametrize("columns", range(3, 40))
-@pytest.mark.parametrize("value", [0.1, -1e-20, [1.0, 2.5, 1e9], [[True, False]], [], [[]], list(range(100))], ids=str)
+@pytest.mark.parametrize(
+    "value", [0.1, -1e-20, [1.0, 2.5, 1e9], [[True, False]], [], [[]], list(range(100))], ids=str
+)
 def test_a_value_in_short_is_never_too_wide(columns: int, value: object) -> None:
     text = brief(np.array(value), columns)
     assert len(text) <= max(columns, 11 if not isinstance(value, list) else 0)
@@ -256,7 +290,11 @@ def graphs() -> Iterator[tuple[int, list[tuple[int, int]]]]:
     for seed in range(120):
         r = random.Random(seed)
         count = r.randint(1, 16)
-        edges = [(r.randrange(b), b) for b in range(1, count) for _ in range(r.choice((0, 1, 1, 2, 2, 3)))]
+        edges = [
+            (r.randrange(b), b)
+            for b in range(1, count)
+            for _ in range(r.choice((0, 1, 1, 2, 2, 3)))
+        ]
         yield count, edges
 
 
@@ -273,14 +311,23 @@ def cells(start: tuple[int, int], end: tuple[int, int]) -> set[tuple[int, int]]:
 
 
 def lines(found: Picture) -> list[Line]:
-    return [(w.source, cells(*piece), piece[0][1] == piece[1][1]) for w in found.wires for piece in w.pieces]
+    return [
+        (w.source, cells(*piece), piece[0][1] == piece[1][1])
+        for w in found.wires
+        for piece in w.pieces
+    ]
 
 
-def pictures(form: str) -> Iterator[tuple[int, list[tuple[int, int]], Picture, list[set[tuple[int, int]]]]]:
+def pictures(
+    form: str,
+) -> Iterator[tuple[int, list[tuple[int, int]], Picture, list[set[tuple[int, int]]]]]:
     for count, edges in CASES:
         sizes = [FORMS[form](k) for k in range(count)]
         found = drawn(sizes, edges, 1)
-        boxes = [cells(c, (c[0] + s[0] - 1, c[1] + s[1] - 1)) for c, s in zip(found.corners, sizes, strict=True)]
+        boxes = [
+            cells(c, (c[0] + s[0] - 1, c[1] + s[1] - 1))
+            for c, s in zip(found.corners, sizes, strict=True)
+        ]
         yield count, edges, found, boxes
 
 
@@ -319,7 +366,12 @@ def test_every_edge_is_a_path_that_ends_in_an_arrow(form: str) -> None:
                 reached |= set().union(*(piece for piece in pieces if piece & reached))
             targets = [b for a, b in edges if a == wire.source]
             assert all(reached & boxes[b] for b in targets)
-            heads = [k for along, across in wire.heads for k, box in enumerate(boxes) if (along + 1, across) in box]
+            heads = [
+                k
+                for along, across in wire.heads
+                for k, box in enumerate(boxes)
+                if (along + 1, across) in box
+            ]
             assert set(heads) == set(targets)
 
 
@@ -374,4 +426,8 @@ def test_a_comparison_is_no_markup() -> None:
 
 def test_a_picture_for_graphviz_has_every_edge() -> None:
     text = picture.dot(steps())
-    assert text.count("->") == 6 and text.startswith("digraph {") and 'label="3  x*y\\lv 6\\lg 403.5955\\l"' in text
+    assert (
+        text.count("->") == 6
+        and text.startswith("digraph {")
+        and 'label="3  x*y\\lv 6\\lg 403.5955\\l"' in text
+    )

@@ -1,4 +1,5 @@
-"""wf.dump and WEFT_DUMP: which files there are, what each says of itself, what happens to files that were there before."""
+"""wf.dump and WEFT_DUMP: which files there are, what each says of itself, what happens to files
+that were there before."""
 
 from __future__ import annotations
 
@@ -12,7 +13,16 @@ from weft.inspection.dumps.artefacts import KINDS
 from weft.inspection.dumps.program_text import timeline
 from weft.ir.program.memory_report import Memory, MemoryBuffer
 
-TOP = ["README.txt", "grad.txt", "graph.txt", "kernels.txt", "memory.txt", "passes.txt", "program.txt", "simplified.txt"]
+TOP = [
+    "README.txt",
+    "grad.txt",
+    "graph.txt",
+    "kernels.txt",
+    "memory.txt",
+    "passes.txt",
+    "program.txt",
+    "simplified.txt",
+]
 
 
 def randn(*shape):
@@ -42,7 +52,9 @@ def test_every_artefact_of_every_kernel_is_a_file(tmp_path):
     folder = wf.dump(training(), tmp_path / "d")
     names = [k.name for k in wf.explain(training()).kernels]
     assert len(names) > 2
-    assert files_of(folder) == sorted(TOP + [f"kernels/{n}.{e}" for n in names for e in ("loops", "ll", "opt.ll", "s")])
+    assert files_of(folder) == sorted(
+        TOP + [f"kernels/{n}.{e}" for n in names for e in ("loops", "ll", "opt.ll", "s")]
+    )
 
 
 def test_every_file_begins_with_what_it_is_in_a_comment_of_its_language(tmp_path):
@@ -59,7 +71,9 @@ def test_files_of_a_kernel_say_which_lines_it_computes_and_what_its_buffers_are(
     folder = wf.dump(y, tmp_path)
     for path in folder.glob("kernels/*"):
         text = path.read_text()
-        assert re.search(r"^\S+ from +.*test_dump\.py:\d+  y = x\.softmax\(axis=1\)$", text, re.M), path
+        assert re.search(
+            r"^\S+ from +.*test_dump\.py:\d+  y = x\.softmax\(axis=1\)$", text, re.M
+        ), path
         assert re.search(r"^\S+ in0 +reads +input 0 +float32\[64, 100\]$", text, re.M), path
         assert re.search(r"^\S+ out0 +writes +output 0 +float32\[64, 100\]", text, re.M), path
 
@@ -83,14 +97,21 @@ def test_a_module_is_dumped_with_example_inputs(tmp_path):
 
 def test_names_of_files_are_safe_on_any_system(tmp_path):
     x, table = randn(40, 30), wf.arange(30).realize()
-    y = [wf.sort(x, axis=1), x.cumsum(axis=0), x[:, (table * 7) % 30], (x @ x.T).softmax(axis=1).float().pow(2.5)]
+    y = [
+        wf.sort(x, axis=1),
+        x.cumsum(axis=0),
+        x[:, (table * 7) % 30],
+        (x @ x.T).softmax(axis=1).float().pow(2.5),
+    ]
     for name in files_of(wf.dump(y, tmp_path)):
         assert re.fullmatch(r"(kernels/)?[A-Za-z][A-Za-z0-9_]{0,80}(\.[a-z]+){1,2}", name), name
 
 
 def test_what_lies_in_memory_needs_no_kernel(tmp_path):
     folder = wf.dump(randn(3), tmp_path)
-    assert files_of(folder) == ["README.txt"] and "0 kernels: nothing to compute" in read(folder, "README.txt")
+    assert files_of(folder) == ["README.txt"] and "0 kernels: nothing to compute" in read(
+        folder, "README.txt"
+    )
 
 
 def test_jitted_functions_are_dumped_for_arguments_and_for_their_last_call(tmp_path):
@@ -141,7 +162,10 @@ def test_other_peoples_files_are_left_alone(tmp_path):
 def test_a_file_that_no_dump_has_made_is_not_overwritten(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("# a project of mine\n")
-    with pytest.raises(wf.errors.ArgumentError, match=f"dump: .*{re.escape(name)} exists and was not made by a dump"):
+    with pytest.raises(
+        wf.errors.ArgumentError,
+        match=f"dump: .*{re.escape(name)} exists and was not made by a dump",
+    ):
         wf.dump(randn(64, 100).exp(), tmp_path)
     assert files_of(tmp_path) == [name] and read(tmp_path, name) == "# a project of mine\n"
 
@@ -170,7 +194,10 @@ def test_a_folder_that_cannot_be_made_is_an_oserror(tmp_path):
 
 def test_the_dump_option_names_itself_where_it_cannot_write(tmp_path):
     (tmp_path / "file").write_text("")
-    with options.override(dump=tmp_path / "file"), pytest.raises(wf.errors.OptionError, match=r"WEFT_DUMP=.*cannot write there"):
+    with (
+        options.override(dump=tmp_path / "file"),
+        pytest.raises(wf.errors.OptionError, match=r"WEFT_DUMP=.*cannot write there"),
+    ):
         (randn(3).exp() * 47.0).realize()
 
 
@@ -182,12 +209,18 @@ def test_gradients_stand_beside_forward_lines_and_name_the_forward_values_they_r
     y = (x * x).exp()
     text = read(wf.dump(wf.grad(y.sum(), [x]), tmp_path), "grad.txt")
     forward, gradients = text.split("\ngradients\n")
-    assert re.search(r"%\d+ = exp\(%\d+\)  float32\[50\] .*# test_dump\.py:\d+  y = \(x \* x\)\.exp\(\)", forward)
-    assert re.search(r"%\d+ = mul\(.*# gradient of test_dump\.py:\d+  y = \(x \* x\)\.exp\(\)", gradients)
+    assert re.search(
+        r"%\d+ = exp\(%\d+\)  float32\[50\] .*# test_dump\.py:\d+  y = \(x \* x\)\.exp\(\)", forward
+    )
+    assert re.search(
+        r"%\d+ = mul\(.*# gradient of test_dump\.py:\d+  y = \(x \* x\)\.exp\(\)", gradients
+    )
 
 
 def test_a_program_without_gradients_says_so(tmp_path):
-    assert "No value of this program belongs to a gradient." in read(wf.dump(randn(5).exp(), tmp_path), "grad.txt")
+    assert "No value of this program belongs to a gradient." in read(
+        wf.dump(randn(5).exp(), tmp_path), "grad.txt"
+    )
 
 
 def test_rewrites_are_listed_with_their_rule_line_before_and_after(tmp_path):
@@ -209,8 +242,13 @@ def test_sums_that_become_one_are_among_the_rewrites(tmp_path):
 def test_every_pass_is_listed_with_its_time_and_what_it_did(tmp_path):
     text = read(wf.dump(randn(64, 100).softmax(axis=1), tmp_path), "passes.txt")
     lines = {line.split("  ")[0]: line for line in text.splitlines()[3:]}
-    assert list(lines)[:4] == ["graph", "sums apart", "widen", "simplify"] and list(lines)[-1] == "all"
-    assert "1 rewrite; removed 1 detach" in lines["simplify"] and "1 kernel of 5 computed values" in lines["fuse"]
+    assert (
+        list(lines)[:4] == ["graph", "sums apart", "widen", "simplify"] and list(lines)[-1] == "all"
+    )
+    assert (
+        "1 rewrite; removed 1 detach" in lines["simplify"]
+        and "1 kernel of 5 computed values" in lines["fuse"]
+    )
     assert all(re.search(r" \d+\.\d{3}\b", line) for line in lines.values())
 
 
@@ -234,7 +272,9 @@ def test_a_graph_of_many_values_is_dumped(tmp_path):
 
 def test_calls_name_their_buffers_phases_and_chunks(tmp_path):
     text = read(wf.dump(training(512), tmp_path), "program.txt")
-    assert re.search(r"^step 1  k1_\w+$", text, re.M) and re.search(r"^    phase 0: \d+ chunks, shared by threads$", text, re.M)
+    assert re.search(r"^step 1  k1_\w+$", text, re.M) and re.search(
+        r"^    phase 0: \d+ chunks, shared by threads$", text, re.M
+    )
     assert re.search(r"^    in\d +reads +arena \+ \d+ +float32\[.*\]  k0_\w+/\w+$", text, re.M)
 
 
@@ -249,7 +289,11 @@ def test_outputs_that_may_be_written_in_place_say_of_which_input(tmp_path):
         weights.grad = None
 
     step(randn(64, 64))
-    assert re.search(r"^    output 0 .*may be written into input \d$", read(wf.dump(step, tmp_path), "program.txt"), re.M)
+    assert re.search(
+        r"^    output 0 .*may be written into input \d$",
+        read(wf.dump(step, tmp_path), "program.txt"),
+        re.M,
+    )
 
 
 def test_strides_of_an_input_view_are_shown(tmp_path):
@@ -262,7 +306,9 @@ def buffer(name, first, last):
 
 
 def test_a_timeline_has_a_column_for_each_step():
-    memory = Memory(steps=4, peak_step=2, peak_kernel="k2", buffers=(buffer("a", 0, 1), buffer("bb", 1, 3)))
+    memory = Memory(
+        steps=4, peak_step=2, peak_kernel="k2", buffers=(buffer("a", 0, 1), buffer("bb", 1, 3))
+    )
     head, marks, first, second = timeline(memory)
     assert "a column is a step, of 4" in head and head.endswith("k2")
     assert [first.split()[:2], second.split()[:2]] == [["a", "##.."], ["bb", ".###"]]

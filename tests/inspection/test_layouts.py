@@ -79,7 +79,12 @@ def test_a_chain_is_shown_from_the_value_that_owns_the_memory() -> None:
     x = numbers().requires_grad_()
     x.name = "image"
     steps = wf.layout(x.permute(1, 0, 2)[1:].reshape(16)).steps
-    assert [s.expression for s in steps] == ["image", ".permute(1, 0, 2)", "[1:, :, :]", ".reshape(16)"]
+    assert [s.expression for s in steps] == [
+        "image",
+        ".permute(1, 0, 2)",
+        "[1:, :, :]",
+        ".reshape(16)",
+    ]
     assert [s.shares for s in steps] == [True, True, True, False]
     assert [s.offset for s in steps] == [0, 0, 4, 0]
 
@@ -93,7 +98,10 @@ def test_names_that_are_none_are_refused(names: object) -> None:
 def test_several_values_are_called_by_their_names() -> None:
     x = numbers()
     found = wf.layout(x, x.T, names=["x", "x.T"])
-    assert [s.expression for s in found.steps] == ["x", "x.T"] and "that of x, seen otherwise" in str(found)
+    assert [s.expression for s in found.steps] == [
+        "x",
+        "x.T",
+    ] and "that of x, seen otherwise" in str(found)
 
 
 def test_the_graph_of_the_tensor_stays_as_it_was() -> None:
@@ -105,7 +113,9 @@ def test_the_graph_of_the_tensor_stays_as_it_was() -> None:
     assert x.grad is not None and x.grad.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("dtype", [wf.bool_, wf.int8, wf.bfloat16, wf.float16, wf.float64], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "dtype", [wf.bool_, wf.int8, wf.bfloat16, wf.float16, wf.float64], ids=lambda d: d.name
+)
 def test_every_dtype_is_shown(dtype: wf.DType) -> None:
     (step,) = wf.layout(numbers(dtype)).steps
     assert list(step.storage) == numbers(dtype).flatten().tolist()
@@ -140,7 +150,10 @@ def test_lines_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_data_is_json() -> None:
     found = wf.layout(numbers().T).to_dict()
-    assert json.loads(json.dumps(found))["steps"][1]["strides"] == [1, 4, 12] and found["title"] == ".permute(2, 1, 0)"
+    assert (
+        json.loads(json.dumps(found))["steps"][1]["strides"] == [1, 4, 12]
+        and found["title"] == ".permute(2, 1, 0)"
+    )
 
 
 def test_a_notebook_gets_a_table() -> None:
@@ -150,10 +163,16 @@ def test_a_notebook_gets_a_table() -> None:
 
 @pytest.mark.parametrize(
     ("call", "error"),
-    [(wf.layout, ArgumentError), (lambda: wf.layout(3), DTypeError), (lambda: wf.layout(numbers(), names=[]), ArgumentError)],
+    [
+        (wf.layout, ArgumentError),
+        (lambda: wf.layout(3), DTypeError),
+        (lambda: wf.layout(numbers(), names=[]), ArgumentError),
+    ],
     ids=["nothing", "a number", "no name"],
 )
-def test_what_cannot_be_shown_is_refused(call: Callable[[], object], error: type[Exception]) -> None:
+def test_what_cannot_be_shown_is_refused(
+    call: Callable[[], object], error: type[Exception]
+) -> None:
     with pytest.raises(error, match=r"^layout: "):
         call()
 

@@ -1,4 +1,5 @@
-"""The names of what kernels read: parameters, arguments, states of optimisers, in every presentation of a report."""
+"""The names of what kernels read: parameters, arguments, states of optimisers, in every
+presentation of a report."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ def report() -> Report:
 
 def test_kernels_on_one_line_name_the_parameters_that_they_read() -> None:
     first, second = report().kernels
-    assert set(first.reads) == {"image", "0.weight", "0.bias"} and set(second.reads) == {"2.weight", "2.bias"}
+    assert set(first.reads) == {"image", "0.weight", "0.bias"} and set(second.reads) == {
+        "2.weight",
+        "2.bias",
+    }
     assert first.lines == second.lines
 
 
@@ -55,13 +59,17 @@ def test_state_of_an_optimiser_is_named_after_its_parameter() -> None:
         optimizer.step()
 
     step(values(16, 64))
-    assert {"Adam exp_avg of weight", "weight"} <= {name for k in wf.explain(step).kernels for name in k.reads}
+    assert {"Adam exp_avg of weight", "weight"} <= {
+        name for k in wf.explain(step).kernels for name in k.reads
+    }
 
 
 def test_of_many_names_the_first_are_told() -> None:
     found = tuple(f"p{i}" for i in range(MOST_READS + 3))
     k = KernelReport("k0", "map", (), (), (), 0, 0, "", False, reads=found)
-    assert inputs_read(k).startswith("p0, p1, ") and inputs_read(k).endswith(f"p{MOST_READS - 1}, 3 more")
+    assert inputs_read(k).startswith("p0, p1, ") and inputs_read(k).endswith(
+        f"p{MOST_READS - 1}, 3 more"
+    )
     assert k.to_dict()["reads"] == [*found]
 
 
@@ -119,7 +127,11 @@ def test_the_files_of_a_kernel_tell_what_it_reads(tmp_path: Path) -> None:
     model, image = two_layers()
     folder = wf.dump(model, tmp_path, image)
     heads = [path.read_text() for path in sorted(folder.glob("kernels/*.loops"))]
-    assert len(heads) == 2 and "# reads     image, 0.weight, 0.bias\n" in heads[0] and "2.weight" in heads[1]
+    assert (
+        len(heads) == 2
+        and "# reads     image, 0.weight, 0.bias\n" in heads[0]
+        and "2.weight" in heads[1]
+    )
 
 
 def test_a_profile_and_the_document_of_a_report_tell_what_is_read(tmp_path: Path) -> None:

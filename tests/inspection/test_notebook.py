@@ -1,4 +1,5 @@
-"""Notebooks: what a cell that ends with a Tensor shows, what lines of cells are called, what a report is there."""
+"""Notebooks: what a cell that ends with a Tensor shows, what lines of cells are called, what a
+report is there."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ CELL = "/tmp/ipykernel_1/2723528953.py"
 
 
 class Printer:
-    """What IPython hands to `_repr_pretty_`; `around` are the objects that hold the one to be printed."""
+    """What IPython hands to `_repr_pretty_`; `around` are the objects that hold the one to be
+    printed."""
 
     def __init__(self, *around: object) -> None:
         self.stack, self.said = [*map(id, around), 0], ""
@@ -48,7 +50,10 @@ SMALL: dict[str, tuple[Callable[[], wf.Tensor], str]] = {
     "in memory": (lambda: wf.tensor([1.0, 2.0]), "tensor([1., 2.], dtype=float32)"),
     "lazy": (lambda: wf.tensor([1.0, 2.0]) * 3, "tensor([3., 6.], dtype=float32)"),
     "0-d": (lambda: wf.tensor(1.0, requires_grad=True) * 9, "tensor(9., dtype=float32)"),
-    "random": (lambda: wf.randn(2, 2) * 0 + 1, "tensor([[1., 1.],\n        [1., 1.]], dtype=float32)"),
+    "random": (
+        lambda: wf.randn(2, 2) * 0 + 1,
+        "tensor([[1., 1.],\n        [1., 1.]], dtype=float32)",
+    ),
     "a view": (lambda: wf.arange(3).realize()[1:], "tensor([1, 2], dtype=int64)"),
     "waiting": (waiting, "tensor([6., 6.], dtype=float32)"),
 }
@@ -98,7 +103,9 @@ OBSERVED: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 def test_nothing_is_computed_where_somebody_looks_on(kind: str) -> None:
     with OBSERVED[kind]():
         runs = program_table.statistics["runs"]
-        assert ".realize()" in shown(wf.tensor([1.0]) * 2) and program_table.statistics["runs"] == runs
+        assert (
+            ".realize()" in shown(wf.tensor([1.0]) * 2) and program_table.statistics["runs"] == runs
+        )
 
 
 def test_nothing_is_computed_in_a_trace_in_a_list_or_where_it_fails() -> None:
@@ -114,10 +121,14 @@ def test_nothing_is_computed_in_a_trace_in_a_list_or_where_it_fails() -> None:
 
 def run(monkeypatch: pytest.MonkeyPatch, source: str) -> dict[str, Any]:
     """Runs the source as IPython runs the cell [6]; it may call shown()."""
-    compiler = SimpleNamespace(format_code_name=lambda file: ("Cell", "In[6]") if file == CELL else None)
+    compiler = SimpleNamespace(
+        format_code_name=lambda file: ("Cell", "In[6]") if file == CELL else None
+    )
     module = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
     monkeypatch.setitem(sys.modules, "IPython", module)
-    monkeypatch.setitem(linecache.cache, CELL, (len(source), None, source.splitlines(keepends=True), CELL))
+    monkeypatch.setitem(
+        linecache.cache, CELL, (len(source), None, source.splitlines(keepends=True), CELL)
+    )
     names: dict[str, Any] = {"wf": wf, "shown": shown}
     exec(compile(source, CELL, "exec"), names)
     return names
@@ -128,26 +139,45 @@ def test_outside_of_ipython_a_file_is_no_cell(monkeypatch: pytest.MonkeyPatch) -
     assert site.site_text((CELL, 2)) == "2723528953.py:2" and site.located((CELL, 2)) == f"{CELL}:2"
 
 
-def test_lines_of_a_cell_are_named_after_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_lines_of_a_cell_are_named_after_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     y = run(monkeypatch, "x = wf.full((3, 3), 2.0).realize()\ny = (x * 3).sin()\n")["y"]
     assert "from      cell [6], line 2  y = (x * 3).sin()" in str(wf.explain(y))
     assert wf.explain(y).kernels[0].sources[0].where == "cell [6], line 2"
     assert "cell [6], line 2" in str(wf.profile(y)) and "cell [6], line 2" in str(wf.draw(y))
     assert "# cell [6], line 2" in wf.dump(y, tmp_path / "dumped").joinpath("graph.txt").read_text()
     document = document_in(wf.report(y, tmp_path / "page.html", profile=False))
-    source = {"name": "cell [6]", "before_line": ", line ", "lines": ["x = wf.full((3, 3), 2.0).realize()", "y = (x * 3).sin()"]}
-    assert document["sources"][CELL] == source and document["programs"][0]["name"] == "cell [6], line 2"
+    source = {
+        "name": "cell [6]",
+        "before_line": ", line ",
+        "lines": ["x = wf.full((3, 3), 2.0).realize()", "y = (x * 3).sin()"],
+    }
+    assert (
+        document["sources"][CELL] == source
+        and document["programs"][0]["name"] == "cell [6], line 2"
+    )
 
 
-def test_what_is_shown_comes_from_the_line_where_it_was_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_shown_comes_from_the_line_where_it_was_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     source = "x, y = wf.ones(2).realize(), wf.ones(2) * 3\nshown(x), shown(y)\nz = x * y\n"
-    assert {step.line[0] for step in wf.draw(run(monkeypatch, source)["z"]).steps if step.line} == {CELL}
+    assert {step.line[0] for step in wf.draw(run(monkeypatch, source)["z"]).steps if step.line} == {
+        CELL
+    }
 
 
 FAILS = {
-    "wf.arange(3)[wf.tensor([5])].tolist()": (errors.IndexError, "extent 3, in cell \\[6\\], line 1$"),
+    "wf.arange(3)[wf.tensor([5])].tolist()": (
+        errors.IndexError,
+        "extent 3, in cell \\[6\\], line 1$",
+    ),
     "wf.jit(lambda x: x.item())(wf.ones(1))": (errors.JitError, "^cell \\[6\\], line 1: the value"),
-    "with wf.debug_nans():\n    (wf.zeros(1) / 0).item()": (errors.FloatingPointError, "in cell \\[6\\], line 2:  \\(wf.zeros"),
+    "with wf.debug_nans():\n    (wf.zeros(1) / 0).item()": (
+        errors.FloatingPointError,
+        "in cell \\[6\\], line 2:  \\(wf.zeros",
+    ),
 }
 
 
@@ -161,13 +191,23 @@ def test_errors_name_the_line_of_a_cell(monkeypatch: pytest.MonkeyPatch, source:
 # ---------------------------------------------------------------- reports
 
 
-def test_a_notebook_shows_a_report_in_a_frame_if_it_can_reach_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_notebook_shows_a_report_in_a_frame_if_it_can_reach_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "my notes").mkdir()
     monkeypatch.chdir(tmp_path)
     path = wf.report(wf.ones(3) + 1, "my notes/a <b>.html", profile=False)
-    assert path == Path("my notes/a <b>.html") and isinstance(path, ReportPath) and path.parent == Path("my notes")
+    assert (
+        path == Path("my notes/a <b>.html")
+        and isinstance(path, ReportPath)
+        and path.parent == Path("my notes")
+    )
     html = path._repr_html_()
-    assert html is not None and '<iframe src="my%20notes/a%20%3Cb%3E.html"' in html and ">my notes/a &lt;b&gt;.html</a>" in html
+    assert (
+        html is not None
+        and '<iframe src="my%20notes/a%20%3Cb%3E.html"' in html
+        and ">my notes/a &lt;b&gt;.html</a>" in html
+    )
     assert path.parent._repr_html_() is None
     monkeypatch.chdir(tmp_path / "my notes")
     assert ReportPath(tmp_path / "elsewhere.html")._repr_html_() is None

@@ -1,4 +1,5 @@
-"""The HTML of a page: it fetches nothing, its data stay data whatever they hold, its files are packaged, its colours readable."""
+"""The HTML of a page: it fetches nothing, its data stay data whatever they hold, its files are
+packaged, its colours readable."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def small() -> str:
 
 
 def data_of(text: str) -> dict:
-    return json.loads(re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)[1])
+    return json.loads(
+        re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)[1]
+    )
 
 
 def test_a_page_holds_the_document() -> None:
@@ -54,19 +57,27 @@ def test_hostile_texts_stay_data(name: str) -> None:
     text = page(documents.document(program, title=name))
     assert len(re.findall("<script", text)) == 2 and "<img" not in text and "<!-- <" not in text
     found = data_of(text)["programs"][0]
-    assert found["nodes"][0]["label"] == found["kernels"][0]["name"] == found["name"] == found["report"] == name
+    assert (
+        found["nodes"][0]["label"]
+        == found["kernels"][0]["name"]
+        == found["name"]
+        == found["report"]
+        == name
+    )
 
 
 def test_the_title_is_text() -> None:
-    text = page(documents.document(title="<b> & \"x\""))
-    assert html.unescape(re.search("<title>(.*?)</title>", text)[1]) == "<b> & \"x\" · Weft"
+    text = page(documents.document(title='<b> & "x"'))
+    assert html.unescape(re.search("<title>(.*?)</title>", text)[1]) == '<b> & "x" · Weft'
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_numbers_that_json_lacks_become_texts(value: float) -> None:
     tensors = documents.tensors()
     tensors[0]["steps"][0]["storage"] = [value]
-    assert data_of(page(documents.document(tensors=tensors)))["tensors"][0]["steps"][0]["storage"] == [str(value)]
+    assert data_of(page(documents.document(tensors=tensors)))["tensors"][0]["steps"][0][
+        "storage"
+    ] == [str(value)]
 
 
 def test_a_page_names_nothing_to_fetch(small: str) -> None:
@@ -81,28 +92,45 @@ def test_the_policy_allows_the_own_script_alone(small: str) -> None:
 
 def test_scripts_make_no_html_of_texts() -> None:
     forbidden = r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|DOMParser|createContextualFragment"
-    assert [p.name for p in (FOLDER / "scripts").iterdir() if re.search(forbidden, p.read_text())] == []
+    assert [
+        p.name for p in (FOLDER / "scripts").iterdir() if re.search(forbidden, p.read_text())
+    ] == []
 
 
-@pytest.mark.parametrize(("folder", "names"), [("scripts", builder.SCRIPTS), ("styles", builder.STYLES)])
+@pytest.mark.parametrize(
+    ("folder", "names"), [("scripts", builder.SCRIPTS), ("styles", builder.STYLES)]
+)
 def test_every_file_is_in_the_page(folder: str, names: tuple[str, ...]) -> None:
     assert sorted(names) == sorted(p.stem for p in (FOLDER / folder).iterdir())
 
 
 def test_every_file_is_packaged() -> None:
-    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["weft"]
-    files = [p.relative_to(ROOT).as_posix() for p in FOLDER.rglob("*.*") if p.suffix not in (".py", ".pyc")]
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
+        "package-data"
+    ]["weft"]
+    files = [
+        p.relative_to(ROOT).as_posix()
+        for p in FOLDER.rglob("*.*")
+        if p.suffix not in (".py", ".pyc")
+    ]
     assert [f for f in files if not any(fnmatch.fnmatch(f, pattern) for pattern in patterns)] == []
 
 
 def test_files_begin_with_what_goes_in_and_out() -> None:
     first = {p.name: p.read_text().split("\n")[0] for p in (FOLDER / "scripts").iterdir()}
-    assert [name for name, line in first.items() if not re.fullmatch(r"// .* In: .* Out: .*\.", line)] == []
+    assert [
+        name for name, line in first.items() if not re.fullmatch(r"// .* In: .* Out: .*\.", line)
+    ] == []
 
 
 def test_lines_of_scripts_are_not_overlong() -> None:
     files = [p for p in FOLDER.rglob("*.*") if p.suffix in (".js", ".css", ".html")]
-    assert [f"{p.name}:{i}" for p in files for i, line in enumerate(p.read_text().split("\n"), 1) if len(line) > 130] == []
+    assert [
+        f"{p.name}:{i}"
+        for p in files
+        for i, line in enumerate(p.read_text().split("\n"), 1)
+        if len(line) > 130
+    ] == []
 
 
 def luminance(colour: str) -> float:
@@ -119,7 +147,10 @@ def contrast(a: str, b: str) -> float:
 
 def colours(theme: int) -> dict[str, str]:
     text = (FOLDER / "styles" / "colours.css").read_text()
-    return {name: pair[theme] for name, *pair in re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", text)}
+    return {
+        name: pair[theme]
+        for name, *pair in re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", text)
+    }
 
 
 GROUNDS = ("bg", "surface", "raised")
@@ -130,13 +161,23 @@ def test_texts_have_contrast(theme: int) -> None:
     c = colours(theme)
     pairs = [(t, g) for t in ("text", "muted", "accent") for g in (*GROUNDS, "soft")]
     pairs += [("text", g) for g in ("mark", "added", "removed")] + [("on-accent", "accent")]
-    pairs += [(t, g) for t in c if t.startswith("t-") for g in ("raised", "surface", "mark", "soft")]
+    pairs += [
+        (t, g) for t in c if t.startswith("t-") for g in ("raised", "surface", "mark", "soft")
+    ]
     pairs += [("gradient", "surface"), ("update", "surface")]
-    assert [f"{a} on {b}: {contrast(c[a], c[b]):.2f}" for a, b in pairs if contrast(c[a], c[b]) < 4.5] == []
+    assert [
+        f"{a} on {b}: {contrast(c[a], c[b]):.2f}" for a, b in pairs if contrast(c[a], c[b]) < 4.5
+    ] == []
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_marks_and_borders_have_contrast(theme: int) -> None:
     c = colours(theme)
-    marks = [name for name in c if name.startswith("kind-")] + ["strong", "gradient", "update", "in", "out"]
+    marks = [name for name in c if name.startswith("kind-")] + [
+        "strong",
+        "gradient",
+        "update",
+        "in",
+        "out",
+    ]
     assert [f"{a} on {b}" for a in marks for b in GROUNDS if contrast(c[a], c[b]) < 3] == []

@@ -1,4 +1,5 @@
-"""The page in a headless browser: what keys and clicks do, that it is quick, fetches nothing, and is accessible."""
+"""The page in a headless browser: what keys and clicks do, that it is quick, fetches nothing, and
+is accessible."""
 
 from __future__ import annotations
 
@@ -17,11 +18,18 @@ from weft.inspection.page import page as html_of
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="could not import 'playwright'")
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 LAPTOP, NARROW = {"width": 1366, "height": 768}, {"width": 360, "height": 700}
 VIEWS = ("graph", "kernels", "memory", "passes", "modules", "tensors", "texts")
-DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"  # two frames later
+# two frames later
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 number = itertools.count()
 PICTURES = os.environ.get("PAGE_SCREENSHOTS")  # a folder for screenshots of every view
 
@@ -55,10 +63,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     two = documents.program(1, name="evaluate", measured=False)
     two["kernels"][3].update(same_code_as=2, texts={})
-    bare = documents.document(documents.program(1, measured=False), machine=None, modules=[], tensors=[], sources={})
+    bare = documents.document(
+        documents.program(1, measured=False), machine=None, modules=[], tensors=[], sources={}
+    )
     launched = documents.program(1)
     launched["kernels"][1]["reads"] = [f"layer{i}.weight" for i in range(14)]
-    launched["kernels"][1]["launches"] = [{"blocks": 4096, "threads": 128, "shared": 18432, "registers": 40, "spilled": None}]
+    launched["kernels"][1]["launches"] = [
+        {"blocks": 4096, "threads": 128, "shared": 18432, "registers": 40, "spilled": None}
+    ]
     high = documents.program(2)  # at the end of the highest roof
     for i, k in enumerate(high["kernels"]):
         k.update(measured=k["flops"] / (1.95e11 - 1e10 * i), bytes=k["flops"] / 90, intensity=90)
@@ -77,7 +89,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in pages}
 
 
-SPOILT = ("name", "label", "arg", "detail", "rule", "schedule", "report", "before", "after", "title", "bound")
+SPOILT = (
+    "name",
+    "label",
+    "arg",
+    "detail",
+    "rule",
+    "schedule",
+    "report",
+    "before",
+    "after",
+    "title",
+    "bound",
+)
 
 
 def hostile() -> dict:
@@ -100,7 +124,8 @@ def hostile() -> dict:
 
 @pytest.fixture(scope="module")
 def pages(browser: sync_api.Browser) -> Iterator[dict[str, Opened]]:
-    """Pages by what their contexts are made with: to make one takes longer than to load a document."""
+    """Pages by what their contexts are made with: to make one takes longer than to load a
+    document."""
     made: dict[str, Opened] = {}
     yield made
     for each in made.values():
@@ -109,7 +134,13 @@ def pages(browser: sync_api.Browser) -> Iterator[dict[str, Opened]]:
 
 @pytest.fixture
 def open_(browser: sync_api.Browser, files: dict[str, Path], pages: dict[str, Opened]) -> Open:
-    def opened(name: str = "small", address: str = "", scheme: str = "light", size: dict = LAPTOP, **more: object) -> Opened:
+    def opened(
+        name: str = "small",
+        address: str = "",
+        scheme: str = "light",
+        size: dict = LAPTOP,
+        **more: object,
+    ) -> Opened:
         key = repr((scheme, size, more))
         if key not in pages:
             pages[key] = new_page(browser.new_context(viewport=size, color_scheme=scheme, **more))
@@ -117,7 +148,9 @@ def open_(browser: sync_api.Browser, files: dict[str, Path], pages: dict[str, Op
         found.page.evaluate("try { localStorage.clear() } catch {}")
         found.complaints.clear()
         found.requests.clear()
-        found.page.goto(f"{files[name].as_uri()}?{next(number)}#{address}")  # another number: loaded anew
+        found.page.goto(
+            f"{files[name].as_uri()}?{next(number)}#{address}"
+        )  # another number: loaded anew
         found.page.evaluate(DRAWN)
         return found
 
@@ -129,7 +162,9 @@ def new_page(context: sync_api.BrowserContext) -> Opened:
     found.page.set_default_timeout(5000)
     found.page.on("console", lambda message: found.complaints.append(message.text))
     found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    found.page.on("dialog", lambda dialog: (found.complaints.append(dialog.message), dialog.dismiss()))
+    found.page.on(
+        "dialog", lambda dialog: (found.complaints.append(dialog.message), dialog.dismiss())
+    )
     found.page.on("request", lambda request: found.requests.append(request.url))
     return found
 
@@ -148,7 +183,9 @@ def focused(page: sync_api.Page, what: str = "textContent") -> str:
 
 
 def names(page: sync_api.Page) -> list[str]:
-    return page.evaluate("JSON.parse(document.getElementById('document').textContent).programs[0].kernels.map((k) => k.name)")
+    return page.evaluate(
+        "JSON.parse(document.getElementById('document').textContent).programs[0].kernels.map((k) => k.name)"
+    )
 
 
 @pytest.mark.parametrize("name", ["small", "large", "bare", "empty", "void", "hostile"])
@@ -187,13 +224,18 @@ def test_a_click_beside_everything_selects_nothing(open_: Open) -> None:
 
 
 def test_a_drag_moves_the_picture_and_selects_nothing(small: sync_api.Page) -> None:
-    before = small.get_attribute(".world", "transform") or small.get_attribute("svg.canvas > g", "transform")
+    before = small.get_attribute(".world", "transform") or small.get_attribute(
+        "svg.canvas > g", "transform"
+    )
     box = small.locator(".group[data-group='0']").bounding_box()
     small.mouse.move(box["x"] + 20, box["y"] + 20)
     small.mouse.down()
     small.mouse.move(box["x"] + 120, box["y"] + 90, steps=4)
     small.mouse.up()
-    small.wait_for_function("(t) => document.querySelector('svg.canvas > g').getAttribute('transform') !== t", arg=before)
+    small.wait_for_function(
+        "(t) => document.querySelector('svg.canvas > g').getAttribute('transform') !== t",
+        arg=before,
+    )
     assert heading(small) == "step"
 
 
@@ -225,8 +267,17 @@ def test_two_fingers_zoom(open_: Open) -> None:
     page = open_(has_touch=True).page
     before = scale(page)
     touch = page.context.new_cdp_session(page)
-    for kind, apart in (("touchStart", 40), ("touchMove", 80), ("touchMove", 120), ("touchEnd", None)):
-        points = [] if apart is None else [{"x": 400 - apart, "y": 400, "id": 0}, {"x": 400 + apart, "y": 400, "id": 1}]
+    for kind, apart in (
+        ("touchStart", 40),
+        ("touchMove", 80),
+        ("touchMove", 120),
+        ("touchEnd", None),
+    ):
+        points = (
+            []
+            if apart is None
+            else [{"x": 400 - apart, "y": 400, "id": 0}, {"x": 400 + apart, "y": 400, "id": 1}]
+        )
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     assert scale(page) > 1.5 * before
 
@@ -255,7 +306,9 @@ def test_arrows_and_enter_walk_to_a_kernel_and_into_it(small: sync_api.Page) -> 
     assert heading(small) == "step"
 
 
-def test_enter_on_the_card_of_a_selected_kernel_goes_to_its_operations(small: sync_api.Page) -> None:
+def test_enter_on_the_card_of_a_selected_kernel_goes_to_its_operations(
+    small: sync_api.Page,
+) -> None:
     small.click(".switch [data-name=kernels]")
     small.focus(".stage")
     for key in ("ArrowDown", "Enter", "Enter"):
@@ -275,13 +328,20 @@ def test_the_map_is_shown_while_something_is_out_of_view(small: sync_api.Page) -
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", ["small", "large"])
 @pytest.mark.parametrize("size", [LAPTOP, NARROW], ids=["laptop", "narrow"])
-def test_the_graph_begins_with_its_first_kernel_and_nothing_lies_over_it(open_: Open, name: str, size: dict) -> None:
+def test_the_graph_begins_with_its_first_kernel_and_nothing_lies_over_it(
+    open_: Open, name: str, size: dict
+) -> None:
     page = open_(name, size=size).page
     boxes = {
-        part: page.locator(part).bounding_box() for part in (".stage", ".legend", ".mapbox", ".group[data-group='0'] .frame")
+        part: page.locator(part).bounding_box()
+        for part in (".stage", ".legend", ".mapbox", ".group[data-group='0'] .frame")
     }
     stage, first = boxes[".stage"], boxes[".group[data-group='0'] .frame"]
-    assert stage["x"] <= first["x"] and first["x"] + first["width"] <= stage["x"] + stage["width"] and first["y"] >= stage["y"]
+    assert (
+        stage["x"] <= first["x"]
+        and first["x"] + first["width"] <= stage["x"] + stage["width"]
+        and first["y"] >= stage["y"]
+    )
     assert boxes[".legend"]["y"] >= stage["y"] + stage["height"]
     assert boxes[".mapbox"] is None or boxes[".mapbox"]["x"] >= stage["x"] + stage["width"]
 
@@ -292,7 +352,10 @@ def test_details_below_a_view_come_into_sight_and_go_again(open_: Open) -> None:
     before = page.evaluate("scrollY")
     page.click(".kernels tbody tr:nth-child(4) .link")
     page.evaluate(DRAWN)
-    assert 0 <= page.locator(".kernelhead").bounding_box()["y"] < 100 and focused(page) == names(page)[3]
+    assert (
+        0 <= page.locator(".kernelhead").bounding_box()["y"] < 100
+        and focused(page) == names(page)[3]
+    )
     page.click("[aria-label='Close the kernel']")
     page.evaluate(DRAWN)
     assert page.evaluate("scrollY") == before and focused(page) == names(page)[3]
@@ -338,17 +401,25 @@ def test_the_pictures_of_kernels_and_of_operations_change_places(small: sync_api
 
 def test_phases_are_marked(open_: Open) -> None:
     small = open_(size={"width": 1366, "height": 2400}).page  # nodes are drawn when in view
-    phases = [small.locator(f".group .stripe.phase-{phase}").count() for phase in ("forward", "gradient", "update")]
+    phases = [
+        small.locator(f".group .stripe.phase-{phase}").count()
+        for phase in ("forward", "gradient", "update")
+    ]
     assert phases == [3, 5, 2] and small.locator(".node.phase-update").count() == 2 * 3
 
 
-@pytest.mark.parametrize(("ending", "title"), [("loops", "Loops"), ("ll", "LLVM IR"), ("s", "Assembly"), ("cu", "CUDA C")])
+@pytest.mark.parametrize(
+    ("ending", "title"),
+    [("loops", "Loops"), ("ll", "LLVM IR"), ("s", "Assembly"), ("cu", "CUDA C")],
+)
 def test_code_of_a_kernel_is_shown_as_it_is(open_: Open, ending: str, title: str) -> None:
     page = open_(address="kernel=1").page
     assert page.query_selector(".code") is None  # made when asked for
     page.click(f".kernelpanel [role=tab] >> text='{title}'")
     page.wait_for_selector(".code [class^=t-]")
-    shown = page.evaluate("[...document.querySelectorAll('.code .text')].map((e) => e.textContent).join('\\n')")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('.code .text')].map((e) => e.textContent).join('\\n')"
+    )
     text = documents.TEXTS[ending].format(name=names(page)[1])
     assert shown.replace("\u200b", "") == text.rstrip("\n")
 
@@ -389,7 +460,9 @@ def test_the_source_shows_the_lines_of_a_kernel(open_: Open) -> None:
 def test_a_line_lights_up_its_kernels(open_: Open) -> None:
     page = open_(address="kernel=0&text=source").page
     page.click(f".linelink[data-line='{documents.UPDATE}']")
-    lit = page.evaluate("[...document.querySelectorAll('.group.lit')].map((e) => e.getAttribute('aria-label'))")
+    lit = page.evaluate(
+        "[...document.querySelectorAll('.group.lit')].map((e) => e.getAttribute('aria-label'))"
+    )
     assert len(lit) == 2 and all("matmul_sub" in each for each in lit)
     assert page.locator(".chosen .chip").count() == 2
     page.click(".chosen .chip")
@@ -398,7 +471,10 @@ def test_a_line_lights_up_its_kernels(open_: Open) -> None:
 
 def test_a_file_that_could_not_be_read_is_named(open_: Open) -> None:
     page = open_("bare", "kernel=0&text=source").page
-    assert "could not be read" in page.inner_text(".panelbody") and page.inner_text(".panelbody .link") == "train.py:5"
+    assert (
+        "could not be read" in page.inner_text(".panelbody")
+        and page.inner_text(".panelbody .link") == "train.py:5"
+    )
 
 
 def test_a_reason_leads_to_the_neighbour(open_: Open) -> None:
@@ -411,7 +487,10 @@ def test_a_reason_leads_to_the_neighbour(open_: Open) -> None:
 def test_launches_of_a_kernel_tell_their_units(open_: Open) -> None:
     page = open_("launched", "kernel=1").page
     rows = [row.split() for row in page.inner_text(".launches").split("\n")[1:]]
-    assert rows == [["Blocks", "Threads", "Shared", "Registers", "Spilled"], ["4,096", "128", "18.4", "kB", "40", "\u2013"]]
+    assert rows == [
+        ["Blocks", "Threads", "Shared", "Registers", "Spilled"],
+        ["4,096", "128", "18.4", "kB", "40", "\u2013"],
+    ]
 
 
 def test_a_kernel_names_what_it_reads(open_: Open) -> None:
@@ -421,7 +500,15 @@ def test_a_kernel_names_what_it_reads(open_: Open) -> None:
 
 def test_figures_of_a_kernel(open_: Open) -> None:
     facts = open_(address="kernel=1").page.inner_text(".figures")
-    for text in ("41 µs", "614 ns", "memory bound", "12.3 kB", "262 kflop", "21.3 flop/byte", "one thread"):
+    for text in (
+        "41 µs",
+        "614 ns",
+        "memory bound",
+        "12.3 kB",
+        "262 kflop",
+        "21.3 flop/byte",
+        "one thread",
+    ):
         assert text in facts
 
 
@@ -429,7 +516,9 @@ def test_the_table_is_sorted_by_a_column(open_: Open) -> None:
     page = open_(address="view=kernels").page
     page.click("th .sort >> text='Measured'")
     assert page.get_attribute("th:has(.sort:text('Measured'))", "aria-sort") == "descending"
-    times = page.evaluate("[...document.querySelectorAll('.kernels tbody tr')].map((r) => r.cells[7].textContent)")
+    times = page.evaluate(
+        "[...document.querySelectorAll('.kernels tbody tr')].map((r) => r.cells[7].textContent)"
+    )
     assert times == ["45 µs", "45 µs", "41 µs", "40 µs", "30 µs", "30 µs", "4 µs"]
     page.keyboard.press("Enter")
     assert page.inner_text(".kernels tbody tr:first-child .link").startswith("k2_rows")
@@ -452,11 +541,16 @@ def test_points_of_the_roofline_are_kernels_that_compute(open_: Open) -> None:
 def test_the_table_scrolls_beside_the_names_of_its_kernels(open_: Open, size: dict) -> None:
     page = open_(address="view=kernels&kernel=1", size=size).page
     if size is LAPTOP:
-        assert page.evaluate("(({ scrollWidth: a, clientWidth: b }) => a <= b)(document.querySelector('.tablebox'))")  # all of it
+        assert page.evaluate(
+            "(({ scrollWidth: a, clientWidth: b }) => a <= b)(document.querySelector('.tablebox'))"
+        )  # all of it
         page.click("[aria-label='Wide details']")
     page.evaluate("document.querySelector('.tablebox').scrollLeft = 1e6")
     box = page.locator(".tablebox").bounding_box()
-    name, last = page.locator(".kernels tbody th >> nth=0").bounding_box(), page.locator(".kernels td >> nth=8").bounding_box()
+    name, last = (
+        page.locator(".kernels tbody th >> nth=0").bounding_box(),
+        page.locator(".kernels td >> nth=8").bounding_box(),
+    )
     assert box["x"] <= name["x"] <= box["x"] + 2
     assert last["x"] + last["width"] <= box["x"] + box["width"] + 1
 
@@ -498,7 +592,9 @@ def test_a_buffer_says_which_it_is(open_: Open) -> None:
     page = open_(address="view=memory").page
     assert page.locator(".buffer").count() == 7
     page.hover(".buffer >> nth=3")
-    assert page.inner_text(".says").startswith(f"{names(page)[3]}/out: float32[64, 64], 16.4 kB, arena + 0 B, steps 4\u20136")
+    assert page.inner_text(".says").startswith(
+        f"{names(page)[3]}/out: float32[64, 64], 16.4 kB, arena + 0 B, steps 4\u20136"
+    )
     page.focus(".buffer >> nth=0")
     page.keyboard.press("ArrowRight")
     assert page.inner_text(".says").startswith(names(page)[1])
@@ -516,13 +612,21 @@ def test_the_step_of_the_peak_is_shown_first(open_: Open) -> None:
 def test_there_is_one_peak(open_: Open) -> None:
     page = open_(address="view=memory").page
     peak = page.inner_text(".memoryview .facts .wide dd").split(" in ")[0]
-    assert page.text_content(".plan .tick >> nth=0") == peak and page.inner_text(".alive h2").endswith(f": {peak}")
+    assert page.text_content(".plan .tick >> nth=0") == peak and page.inner_text(
+        ".alive h2"
+    ).endswith(f": {peak}")
 
 
 def test_the_plan_of_memory_fits_a_narrow_screen(open_: Open) -> None:
     page = open_(address="view=memory", size=NARROW).page
-    plan, figure = page.locator(".plan").bounding_box(), page.locator(".memoryview .figure").bounding_box()
-    assert figure["x"] <= plan["x"] and plan["x"] + plan["width"] <= figure["x"] + figure["width"] <= NARROW["width"]
+    plan, figure = (
+        page.locator(".plan").bounding_box(),
+        page.locator(".memoryview .figure").bounding_box(),
+    )
+    assert (
+        figure["x"] <= plan["x"]
+        and plan["x"] + plan["width"] <= figure["x"] + figure["width"] <= NARROW["width"]
+    )
 
 
 def test_prose_has_no_colours_of_code(open_: Open) -> None:
@@ -538,7 +642,10 @@ def test_passes_show_rewrites_and_changed_lines(open_: Open) -> None:
     assert page.inner_text(".passdetail h2") == "simplify"
     page.click(".rule summary")
     assert page.inner_text(".rule .removed >> nth=0") == "%7 = add(%5, %6)"
-    assert page.locator(".difflist .removed").count() == 2 and page.locator(".difflist .added").count() == 1
+    assert (
+        page.locator(".difflist .removed").count() == 2
+        and page.locator(".difflist .added").count() == 1
+    )
     page.focus(".pass[aria-selected=true]")
     page.keyboard.press("ArrowDown")
     assert page.inner_text(".passdetail h2") == "fuse"
@@ -546,26 +653,36 @@ def test_passes_show_rewrites_and_changed_lines(open_: Open) -> None:
 
 def modules(page: sync_api.Page) -> list[str]:
     """The rows that are shown."""
-    return [row.replace("\t", " ").split() for row in page.locator(".modules tbody tr >> visible=true").all_inner_texts()]
+    return [
+        row.replace("\t", " ").split()
+        for row in page.locator(".modules tbody tr >> visible=true").all_inner_texts()
+    ]
 
 
 def test_modules_tell_what_they_return_hold_and_take(open_: Open) -> None:
     page = open_(address="view=modules").page
-    assert modules(page)[:2] == [["model", "Sequential", "(16,", "10)", "81", "µs", "4,810"],
-                                 ["0", "Linear", "in=64,", "out=64", "(16,", "64)", "40", "µs", "4,160"]]  # fmt: skip
+    assert modules(page)[:2] == [
+        ["model", "Sequential", "(16,", "10)", "81", "µs", "4,810"],
+        # fmt: skip
+        ["0", "Linear", "in=64,", "out=64", "(16,", "64)", "40", "µs", "4,160"],
+    ]
     assert ["bias", "not", "trained", "float32[64]", "64"] in modules(page)
     page.click(".modules .toggle >> nth=1")
     assert [row[0] for row in modules(page)] == ["model", "0", "1", "weight", "bias"]
     page.click(".modules .toggle >> nth=0")
     assert [row[0] for row in modules(page)] == ["model"]
-    page.select_option("#program", "1")  # another one, in which no times are known but predicted ones
+    page.select_option(
+        "#program", "1"
+    )  # another one, in which no times are known but predicted ones
     assert "Predicted times are those of evaluate" in page.inner_text(".modulesview")
 
 
 @pytest.mark.parametrize("size", [LAPTOP, NARROW], ids=["laptop", "narrow"])
 def test_counts_of_modules_stand_below_one_another(open_: Open, size: dict) -> None:
     page = open_(address="view=modules", size=size).page
-    cells = page.locator(".modules tbody tr > :last-child").evaluate_all("(all) => all.map((e) => e.getBoundingClientRect())")
+    cells = page.locator(".modules tbody tr > :last-child").evaluate_all(
+        "(all) => all.map((e) => e.getBoundingClientRect())"
+    )
     assert len({round(cell["right"]) for cell in cells}) == 1 and cells[0]["right"] <= size["width"]
 
 
@@ -575,7 +692,10 @@ def test_a_cell_of_a_tensor_lights_up_its_storage(open_: Open) -> None:
     assert page.locator(".tensor:nth-child(2) .storage .cell.lit").inner_text() == "3"
     page.focus(".tensor:nth-child(2) .storage .cell[tabindex='0']")
     page.keyboard.press("ArrowRight")
-    assert page.locator(".tensor:nth-child(2) .cells .cell.lit").get_attribute("aria-label") == "[1, 0] at 1: 1"
+    assert (
+        page.locator(".tensor:nth-child(2) .cells .cell.lit").get_attribute("aria-label")
+        == "[1, 0] at 1: 1"
+    )
 
 
 def test_a_tensor_says_whose_memory_it_sees(open_: Open) -> None:
@@ -590,11 +710,15 @@ def test_another_program_is_chosen(small: sync_api.Page) -> None:
 
 
 def test_the_name_of_the_file_is_not_cut_off(small: sync_api.Page) -> None:
-    assert small.evaluate("(({ scrollWidth: a, clientWidth: b }) => a <= b)(document.querySelector('h1'))")
+    assert small.evaluate(
+        "(({ scrollWidth: a, clientWidth: b }) => a <= b)(document.querySelector('h1'))"
+    )
     assert "threads" in small.inner_text(".machine")
 
 
-def test_the_graph_of_a_program_that_was_chosen_elsewhere_has_its_size(small: sync_api.Page) -> None:
+def test_the_graph_of_a_program_that_was_chosen_elsewhere_has_its_size(
+    small: sync_api.Page,
+) -> None:
     small.click("main > .tabs [data-name=texts]")
     small.select_option("#program", "1")
     small.click("main > .tabs [data-name=graph]")
@@ -614,7 +738,11 @@ def test_of_a_program_that_is_only_listed_the_page_says_so(open_: Open) -> None:
 def test_tabs_go_by_arrows(small: sync_api.Page) -> None:
     small.focus("main > .tabs [aria-selected=true]")
     small.keyboard.press("ArrowRight")
-    assert focused(small) == "Kernels" and small.is_visible(".kernelsview") and not small.is_visible(".graphview")
+    assert (
+        focused(small) == "Kernels"
+        and small.is_visible(".kernelsview")
+        and not small.is_visible(".graphview")
+    )
     small.keyboard.press("End")
     assert focused(small) == "Texts"
 
@@ -727,7 +855,9 @@ def test_the_focus_is_never_lost(open_: Open) -> None:
         page.focus(where)
         page.keyboard.press(key)
         found = page.evaluate(FOCUSED)
-        wrong += [] if found is not None and found.startswith(says) else [(address, where, key, found)]
+        wrong += (
+            [] if found is not None and found.startswith(says) else [(address, where, key, found)]
+        )
     assert wrong == []
 
 
@@ -740,13 +870,18 @@ def test_paper_has_no_tools(open_: Open) -> None:
 def test_paper_has_a_file_in_its_frame_to_the_end(open_: Open) -> None:
     page = open_(address="kernel=0&text=source", size={"width": 720, "height": 600}).page
     page.emulate_media(media="print")
-    code, last = page.locator(".code").bounding_box(), page.locator(".code .line").last.bounding_box()
+    code, last = (
+        page.locator(".code").bounding_box(),
+        page.locator(".code .line").last.bounding_box(),
+    )
     assert last["y"] + last["height"] <= code["y"] + code["height"]
 
 
 def axe(page: sync_api.Page) -> list[str]:
     """What axe-core says is wrong by WCAG 2 A and AA, and by its best practices."""
-    core = pytest.importorskip("axe_playwright_python.sync_playwright", reason="could not import 'playwright's axe")
+    core = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="could not import 'playwright's axe"
+    )
     violations = core.Axe().run(page).response["violations"]
     return [f"{v['id']}: {v['nodes'][0]['html'][:200]} ({len(v['nodes'])})" for v in violations]
 
@@ -793,7 +928,11 @@ RESPONSE = f"async () => {{ const start = performance.now(); %s; await {DRAWN}; 
 def test_2000_nodes_answer_within_a_fifth_of_a_second(open_: Open) -> None:
     slow = dict.fromkeys(ACTS, 1e9)
     for _ in range(TRIES):
-        slow = {name: ms for name, ms in answers(open_("large").page).items() if ms >= 200 and name in slow}
+        slow = {
+            name: ms
+            for name, ms in answers(open_("large").page).items()
+            if ms >= 200 and name in slow
+        }
         if not slow:
             break
     assert slow == {}

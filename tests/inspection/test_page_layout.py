@@ -1,4 +1,5 @@
-"""Where boxes and nodes lie in a page's graph: order of layers, no overlap, few crossings, quickly."""
+"""Where boxes and nodes lie in a page's graph: order of layers, no overlap, few crossings,
+quickly."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ GAP = (10.0, 20.0)
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[list[tuple[float, float]], list[tuple[int, int]]]:
     """Boxes of any size and edges in any direction."""
-    sizes = draw(st.lists(st.tuples(st.integers(10, 90), st.integers(10, 60)), min_size=1, max_size=12))
+    sizes = draw(
+        st.lists(st.tuples(st.integers(10, 90), st.integers(10, 60)), min_size=1, max_size=12)
+    )
     vertex = st.integers(0, len(sizes) - 1)
     edges = draw(st.lists(st.tuples(vertex, vertex).filter(lambda e: e[0] != e[1]), max_size=24))
     return [(float(w), float(h)) for w, h in sizes], edges
@@ -33,7 +36,10 @@ def overlaps(places: list[list[float]], gap: float = 0.0) -> list[tuple[int, int
     return [
         (i, j)
         for (i, (x, y, w, h)), (j, (p, q, v, k)) in pairs
-        if x + w + gap > p + 0.01 and p + v + gap > x + 0.01 and y + h > q + 0.01 and q + k > y + 0.01
+        if x + w + gap > p + 0.01
+        and p + v + gap > x + 0.01
+        and y + h > q + 0.01
+        and q + k > y + 0.01
     ]
 
 
@@ -83,16 +89,32 @@ def test_a_cycle_is_drawn() -> None:
 def test_bends_are_in_the_order_of_the_edge() -> None:
     found = layered([(10, 10)] * 4, [(0, 1), (1, 2), (2, 3), (0, 3), (3, 0)], GAP)
     (_, first), (_, last) = found.bends[3][0], found.bends[3][-1]
-    assert (first, last) == (30, 70) and found.bends[4][0][1] == 70  # from the top of the second layer to the end of the third
+    assert (first, last) == (30, 70) and found.bends[4][0][
+        1
+    ] == 70  # from the top of the second layer to the end of the third
 
 
-def crossed(found: Layered, size: tuple[float, float], edge: tuple[int, int], bends: list[tuple[float, float]]) -> list[int]:
+def crossed(
+    found: Layered,
+    size: tuple[float, float],
+    edge: tuple[int, int],
+    bends: list[tuple[float, float]],
+) -> list[int]:
     """The boxes that a line goes through, besides those at its ends."""
     (w, h), (a, b) = size, sorted(edge, key=lambda v: found.corners[v][1])
     (x, y), (p, q) = found.corners[a], found.corners[b]
     line = [(x + w / 2, y + h), *sorted(bends, key=lambda point: point[1]), (p + w / 2, q)]
-    steps = [(s + (u - s) * i / 50, t + (v - t) * i / 50) for (s, t), (u, v) in itertools.pairwise(line) for i in range(51)]
-    inside = {v for v, (s, t) in enumerate(found.corners) for i, j in steps if s + 1 < i < s + w - 1 and t + 1 < j < t + h - 1}
+    steps = [
+        (s + (u - s) * i / 50, t + (v - t) * i / 50)
+        for (s, t), (u, v) in itertools.pairwise(line)
+        for i in range(51)
+    ]
+    inside = {
+        v
+        for v, (s, t) in enumerate(found.corners)
+        for i, j in steps
+        if s + 1 < i < s + w - 1 and t + 1 < j < t + h - 1
+    }
     return sorted(inside - {a, b})
 
 
@@ -118,7 +140,10 @@ def crossings(found: Layered, edges: list[tuple[int, int]]) -> int:
     """Pairs of edges between the same two layers that cross."""
     at = [(found.corners[a], found.corners[b]) for a, b in edges]
     pairs = itertools.combinations(at, 2)
-    return sum(a[1] == c[1] and b[1] == d[1] and (a[0] - c[0]) * (b[0] - d[0]) < 0 for (a, b), (c, d) in pairs)
+    return sum(
+        a[1] == c[1] and b[1] == d[1] and (a[0] - c[0]) * (b[0] - d[0]) < 0
+        for (a, b), (c, d) in pairs
+    )
 
 
 def test_a_tree_has_no_crossings() -> None:
@@ -143,7 +168,9 @@ def test_neither_boxes_nor_edges_are_needed() -> None:
 
 
 def test_a_long_chain_needs_no_recursion() -> None:
-    assert layered([(10, 10)] * 5000, [(i, i + 1) for i in range(4999)], GAP).height == 5000 * 30 - 20
+    assert (
+        layered([(10, 10)] * 5000, [(i, i + 1) for i in range(4999)], GAP).height == 5000 * 30 - 20
+    )
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +180,9 @@ def small() -> dict:
 
 def test_nodes_lie_in_the_box_of_their_kernel(small: dict) -> None:
     found = layout(small)
-    for node, home, (x, y, w, h) in zip(small["nodes"], found["home"], found["operations"]["nodes"], strict=True):
+    for node, home, (x, y, w, h) in zip(
+        small["nodes"], found["home"], found["operations"]["nodes"], strict=True
+    ):
         p, q, v, k = found["operations"]["groups"][home]
         assert node["kernel"] in (None, found["groups"][home])
         assert p - 0.2 <= x <= x + w <= p + v + 0.2 and q - 0.2 <= y <= y + h <= q + k + 0.2
@@ -166,7 +195,9 @@ def test_groups_do_not_overlap(small: dict, picture: str) -> None:
 
 def test_the_picture_of_kernels_has_no_inputs(small: dict) -> None:
     found = layout(small)
-    assert [g is not None for g in found["kernels"]["groups"]] == [k is not None for k in found["groups"]]
+    assert [g is not None for g in found["kernels"]["groups"]] == [
+        k is not None for k in found["groups"]
+    ]
 
 
 def test_nodes_do_not_overlap(small: dict) -> None:
@@ -175,7 +206,9 @@ def test_nodes_do_not_overlap(small: dict) -> None:
 
 def test_every_edge_has_its_place(small: dict) -> None:
     found = layout(small)["operations"]
-    assert {(a, b) for kind in ("inner", "outer", "loose") for a, b, *_ in found[kind]} == edges_of(small)
+    assert {(a, b) for kind in ("inner", "outer", "loose") for a, b, *_ in found[kind]} == edges_of(
+        small
+    )
 
 
 def edges_of(program: dict) -> set[tuple[int, int]]:
@@ -188,7 +221,9 @@ def test_edges_of_inputs_that_many_kernels_read_are_loose() -> None:
     many["nodes"].append(rate)
     for k in many["kernels"]:
         many["nodes"][k["node_ids"][0]]["src"].append(rate["id"])
-    assert len([a for a, _ in layout(many)["operations"]["loose"] if a == rate["id"]]) == len(many["kernels"])
+    assert len([a for a, _ in layout(many)["operations"]["loose"] if a == rate["id"]]) == len(
+        many["kernels"]
+    )
 
 
 def test_edges_between_kernels_are_drawn_once(small: dict) -> None:
@@ -201,16 +236,28 @@ def test_edges_between_kernels_are_drawn_once(small: dict) -> None:
 
 def test_a_view_is_at_home_with_its_only_user(small: dict) -> None:
     found = layout(small)
-    users = {n["src"][0]: n["kernel"] for n in small["nodes"] if n["op"] == "mul" and n["kernel"] is not None}
-    views = [n for n in small["nodes"] if n["op"] == "expand" and n["id"] in users and not n["gradient"]]
+    users = {
+        n["src"][0]: n["kernel"]
+        for n in small["nodes"]
+        if n["op"] == "mul" and n["kernel"] is not None
+    }
+    views = [
+        n for n in small["nodes"] if n["op"] == "expand" and n["id"] in users and not n["gradient"]
+    ]
     assert views and all(found["groups"][found["home"][v["id"]]] is not None for v in views)
 
 
 def test_what_several_inputs_lead_to_is_one_group_when_each_kernel_computes_it_for_itself() -> None:
     leaf = {"op": "input", "label": "input", "kernel": None, "src": []}
     nodes = [{**leaf, "id": i} for i in range(2)]
-    nodes += [{"op": "add", "label": "add", "kernel": None, "id": 2 + i, "src": [i, i + 1]} for i in range(2)]
-    nodes += [{"op": "exp", "label": "exp", "kernel": i % 2, "id": 4 + i, "src": [2 + i // 2]} for i in range(4)]
+    nodes += [
+        {"op": "add", "label": "add", "kernel": None, "id": 2 + i, "src": [i, i + 1]}
+        for i in range(2)
+    ]
+    nodes += [
+        {"op": "exp", "label": "exp", "kernel": i % 2, "id": 4 + i, "src": [2 + i // 2]}
+        for i in range(4)
+    ]
     found = homes({"nodes": nodes, "kernels": [{}, {}]})
     assert found.home[2] == found.home[3] == found.shared and found.given == {0, 1, 2, 3}
 

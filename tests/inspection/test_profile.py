@@ -37,7 +37,9 @@ class Training:
 
     def __init__(self) -> None:
         wf.manual_seed(3)
-        self.net = wf.nn.Sequential(wf.nn.Linear(20, 64), wf.nn.BatchNorm1d(64), wf.nn.Dropout(0.3), wf.nn.Linear(64, 5))
+        self.net = wf.nn.Sequential(
+            wf.nn.Linear(20, 64), wf.nn.BatchNorm1d(64), wf.nn.Dropout(0.3), wf.nn.Linear(64, 5)
+        )
         self.opt = optim.Adam(self.net.parameters(), lr=1e-2)
         self.x = wf.tensor(RNG.standard_normal((32, 20)).astype(np.float32))
         self.labels = wf.tensor(np.arange(32) % 5)
@@ -52,7 +54,9 @@ class Training:
 
     def state(self) -> list[Any]:
         tensors = [*self.net.state_dict().values()]
-        moments = [np.array(v) for entry in self.opt.state_dict()["state"].values() for v in entry.values()]
+        moments = [
+            np.array(v) for entry in self.opt.state_dict()["state"].values() for v in entry.values()
+        ]
         return [t.numpy().copy() for t in tensors] + moments + [np.array(wf.get_rng_state())]
 
 
@@ -71,7 +75,8 @@ LAZY: dict[str, Callable[[], Any]] = {
 
 
 def add_up(make: Callable[[], Profile]) -> None:
-    """On a machine that others use: one profile of several is enough. One thread needs no second processor at the same time."""
+    """On a machine that others use: one profile of several is enough. One thread needs no second
+    processor at the same time."""
     ratios = []
     with options.override(num_threads=1):
         for _ in range(12):
@@ -108,12 +113,16 @@ def test_its_kernels_are_those_of_explain() -> None:
     explained = partial(wf.explain, LAZY["products"]())
     before, found, after = explained(), wf.profile(LAZY["products"](), repeat=2), explained()
     assert [k.name for k in found.kernels] == [k.name for k in before.kernels]
-    for k, *limits in zip(found.kernels, before.kernels, after.kernels, strict=True):  # a fast kernel raises the limits
+    for k, *limits in zip(
+        found.kernels, before.kernels, after.kernels, strict=True
+    ):  # a fast kernel raises the limits
         least, most = sorted(min(k.measured or 0.0, limit.predicted or 0.0) for limit in limits)
         assert 0.9 * least <= (k.predicted or 0.0) <= 1.1 * most
     assert all(k.measured is not None and k.measured > 0 for k in found.kernels)
     assert found.measured == pytest.approx(sum(k.measured or 0 for k in found.kernels))
-    assert len(found.cold_kernels) == len(found.kernels) and found.cold == pytest.approx(sum(found.cold_kernels))
+    assert len(found.cold_kernels) == len(found.kernels) and found.cold == pytest.approx(
+        sum(found.cold_kernels)
+    )
 
 
 def test_tensors_stay_lazy() -> None:
@@ -126,7 +135,9 @@ def test_tensors_stay_lazy() -> None:
 def test_several_tensors_are_one_program() -> None:
     x = wf.tensor(ROWS)
     both = [x.softmax(axis=1), x.exp()]
-    assert [k.name for k in wf.profile(both, repeat=1).kernels] == [k.name for k in wf.explain(both).kernels]
+    assert [k.name for k in wf.profile(both, repeat=1).kernels] == [
+        k.name for k in wf.explain(both).kernels
+    ]
 
 
 def test_a_step_changes_nothing() -> None:
@@ -277,7 +288,9 @@ def test_it_runs_as_often_as_it_is_told(repeat: int) -> None:
 
 def test_an_index_out_of_range_raises_as_the_call_does() -> None:
     places = wf.tensor(np.array([1, 400]))
-    with pytest.raises(errors.IndexError, match=r"index 400 is out of range .* of extent 400, in .*test_profile.py"):
+    with pytest.raises(
+        errors.IndexError, match=r"index 400 is out of range .* of extent 400, in .*test_profile.py"
+    ):
         wf.profile(wf.tensor(ROWS)[places] * 2, repeat=1)
 
 
@@ -291,7 +304,8 @@ def found() -> Profile:
 
 
 class Disturbed(SimpleNamespace):
-    """A session of one kernel in runs of a second, in which it seems to take as long as `kernel` says next."""
+    """A session of one kernel in runs of a second, in which it seems to take as long as `kernel`
+    says next."""
 
     device = "a stub"
     timings = SimpleNamespace(restart=lambda: None)
@@ -304,12 +318,18 @@ class Disturbed(SimpleNamespace):
         return 1.0
 
     def timed(self, count: int, skip: int = 0) -> None:
-        self.timings = SimpleNamespace(restart=lambda: None, history=[[next(self.kernel)]], last=[1.0], chunks=[])
+        self.timings = SimpleNamespace(
+            restart=lambda: None, history=[[next(self.kernel)]], last=[1.0], chunks=[]
+        )
 
 
 def test_kernels_that_take_longer_than_their_run_are_measured_again() -> None:
     busy, quiet = [1.6] * measure.FEWEST, [1.0] * measure.FEWEST
-    for kernel, tries, disturbed in ((quiet, 1, False), (busy + quiet, 2, False), (3 * busy, measure.TRIES, True)):
+    for kernel, tries, disturbed in (
+        (quiet, 1, False),
+        (busy + quiet, 2, False),
+        (3 * busy, measure.TRIES, True),
+    ):
         session = Disturbed(kernel=iter([*kernel, 9.0]))
         rounds = measure._rounds(session, None)
         assert len(rounds.timed) == tries * measure.FEWEST
@@ -317,10 +337,16 @@ def test_kernels_that_take_longer_than_their_run_are_measured_again() -> None:
 
 
 def test_a_busy_machine_is_named(found: Profile) -> None:
-    sure = replace(found, machine=machine_of("m", 2, 1e9, 1e10, 1 << 20, {"float32": 1e9, "float64": 5e8}, 1e-9))
+    sure = replace(
+        found,
+        machine=machine_of("m", 2, 1e9, 1e10, 1 << 20, {"float32": 1e9, "float64": 5e8}, 1e-9),
+    )
     assert doubts(replace(sure, seconds=1.0)) == []
     (line,) = doubts(replace(sure, seconds=found.measured / 1.63))
-    assert "upper bounds" in line and line in str(replace(sure, seconds=found.measured / 1.63)).splitlines()
+    assert (
+        "upper bounds" in line
+        and line in str(replace(sure, seconds=found.measured / 1.63)).splitlines()
+    )
     unsure = replace(sure.machine, flops={"float32": Figure(1e9), "float64": Figure(5e8)})
     assert "bench measures them again" in doubts(replace(sure, seconds=1.0, machine=unsure))[0]
 
@@ -342,12 +368,16 @@ def test_spans_follow_each_other(found: Profile) -> None:
     assert [s.kernel for s in found.spans] == sorted(s.kernel for s in found.spans)
     assert {s.kernel for s in found.spans} == {*range(len(found.kernels))}
     ends = [0.0, *(s.end for s in found.spans)]
-    assert [s.begin for s in found.spans] == pytest.approx(ends[:-1], abs=1e-12) and ends == sorted(ends)
+    assert [s.begin for s in found.spans] == pytest.approx(ends[:-1], abs=1e-12) and ends == sorted(
+        ends
+    )
 
 
 def test_the_passes_of_the_compiler_are_timed(found: Profile) -> None:
     names = [name for name, _ in found.passes]
-    assert {"simplify", "fuse", "lower", "plan", "link"} <= {*names} and all(seconds >= 0 for _, seconds in found.passes)
+    assert {"simplify", "fuse", "lower", "plan", "link"} <= {*names} and all(
+        seconds >= 0 for _, seconds in found.passes
+    )
 
 
 def test_rates_follow_from_bytes_operations_and_seconds() -> None:
@@ -356,13 +386,28 @@ def test_rates_follow_from_bytes_operations_and_seconds() -> None:
     kernel = replace(report, measured=1e-3, bytes=10**6, flops=10**5, predicted=1e-4)
     rates = Profile(Report([kernel]), machine, 1, 1e-3, 1e-3).rates(kernel)
     assert (rates.bandwidth, rates.flops) == (pytest.approx(1e9), pytest.approx(1e8))
-    assert (rates.of_bandwidth, rates.of_flops) == (pytest.approx(0.1), pytest.approx(0.1))  # all lies in the last cache
+    assert (rates.of_bandwidth, rates.of_flops) == (
+        pytest.approx(0.1),
+        pytest.approx(0.1),
+    )  # all lies in the last cache
     assert rates.of_roofline == pytest.approx(0.1)
 
 
 def test_the_dict_is_json(found: Profile) -> None:
     data = json.loads(json.dumps(found.to_dict()))
-    assert {"device", "kernels", "memory", "machine", "runs", "seconds", "cold", "threads", "passes", "spans", "chunks"} < {*data}
+    assert {
+        "device",
+        "kernels",
+        "memory",
+        "machine",
+        "runs",
+        "seconds",
+        "cold",
+        "threads",
+        "passes",
+        "spans",
+        "chunks",
+    } < {*data}
     assert data["measured"] == pytest.approx(found.measured)
     assert [k["measured"] for k in data["kernels"]] == [k.measured for k in found.kernels]
     assert all({"cold", "rates", "lines", "predicted"} <= {*k} for k in data["kernels"])
@@ -370,18 +415,28 @@ def test_the_dict_is_json(found: Profile) -> None:
 
 def test_a_notebook_shows_a_table(found: Profile) -> None:
     html = found._repr_html_()
-    assert html.count("<tr>") == 1 + len(found.kernels) and all(k.name in html for k in found.kernels)
+    assert html.count("<tr>") == 1 + len(found.kernels) and all(
+        k.name in html for k in found.kernels
+    )
 
 
 @pytest.mark.parametrize(("columns", "shown"), [(200, True), (80, False)])
 def test_rich_shows_a_table_that_fits(
-    found: Profile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, shown: bool
+    found: Profile,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    shown: bool,
 ) -> None:
     pytest.importorskip("rich")
     monkeypatch.setenv("COLUMNS", str(columns))
     found.show()
     out = capsys.readouterr().out
-    assert "reached" in out and ("roofline" in out) == shown and max(map(len, out.splitlines())) <= columns
+    assert (
+        "reached" in out
+        and ("roofline" in out) == shown
+        and max(map(len, out.splitlines())) <= columns
+    )
 
 
 def test_without_rich_the_text_is_plain(
@@ -397,9 +452,6 @@ def test_without_rich_the_text_is_plain(
     monkeypatch.setattr(builtins, "__import__", without)
     found.show()
     assert capsys.readouterr().out == f"{found}\n"
-
-
-
 
 
 # ---------------------------------------------------------------- a GPU

@@ -1,4 +1,5 @@
-"""`wf.report` and `python -m weft report`: one file that holds the document of what was computed."""
+"""`wf.report` and `python -m weft report`: one file that holds the document of what was
+computed."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def test_of_tensors_it_shows_their_program_without_computing_it(tmp_path: Path) 
     shown = document_in(wf.report([y, y * 2], tmp_path / "page.html", profile=False))
     (program,) = shown["programs"]
     assert "lazy" in repr(y) and len(program["outputs"]) == 2 and program["seconds"] is None
-    assert shown["title"].startswith("test_of_tensors_it_shows_their_program_without_computing_it (test_report.py:")
+    assert shown["title"].startswith(
+        "test_of_tensors_it_shows_their_program_without_computing_it (test_report.py:"
+    )
 
 
 def test_kernels_are_measured_and_sum_to_a_run(tmp_path: Path) -> None:
@@ -81,7 +84,9 @@ def test_of_a_module_it_shows_the_tree_with_shapes(tmp_path: Path) -> None:
 
 
 def test_tensors_in_memory_are_shown_as_they_lie_there(tmp_path: Path) -> None:
-    (shown,) = document_in(wf.report(stored(2, 3).T, tmp_path / "page.html", profile=False))["tensors"]
+    (shown,) = document_in(wf.report(stored(2, 3).T, tmp_path / "page.html", profile=False))[
+        "tensors"
+    ]
     assert shown["steps"][-1]["strides"] == [1, 3] and not shown["steps"][-1]["contiguous"]
 
 
@@ -102,7 +107,11 @@ def test_of_a_gpu_it_shows_cuda_c_and_times(tmp_path: Path) -> None:
     device()
     shown = document_in(wf.report(stored(8, 40, device="cuda").exp(), tmp_path / "page.html"))
     (kernel,) = shown["programs"][0]["kernels"]
-    assert shown["device"] == "cuda:0" and "__global__" in kernel["texts"]["cu"] and kernel["measured"] > 0
+    assert (
+        shown["device"] == "cuda:0"
+        and "__global__" in kernel["texts"]["cu"]
+        and kernel["measured"] > 0
+    )
 
 
 # ---------------------------------------------------------------- the command
@@ -136,14 +145,18 @@ sys.exit(5)
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+def ended(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     """What came of a script of three programs of which one is to be shown, and its document."""
     folder = tmp_path_factory.mktemp("ended")
     done = weft(folder, script(folder, SHOWN), "-o", "page.html", "--programs", "1", "--", "20")
     return done, document_in(folder / "page.html")
 
 
-def test_the_page_says_what_was_run_and_stderr_where_it_is(ended: tuple[Any, dict[str, Any]]) -> None:
+def test_the_page_says_what_was_run_and_stderr_where_it_is(
+    ended: tuple[Any, dict[str, Any]],
+) -> None:
     done, shown = ended
     assert done.stdout == "True\n" and "page.html shows 3 programs" in done.stderr
     assert (shown["title"], shown["command"]) == ("script.py", "python script.py 20")
@@ -153,22 +166,35 @@ def test_programs_beyond_a_number_are_listed(ended: tuple[Any, dict[str, Any]]) 
     assert sorted(p["detailed"] for p in ended[1]["programs"]) == [False, False, True]
 
 
-def test_a_script_that_fails_is_reported_with_its_own_status(ended: tuple[Any, dict[str, Any]]) -> None:
+def test_a_script_that_fails_is_reported_with_its_own_status(
+    ended: tuple[Any, dict[str, Any]],
+) -> None:
     assert ended[0].returncode == 5 and len(ended[1]["programs"]) == 3
 
 
 def test_a_script_without_programs_gives_no_report(tmp_path: Path) -> None:
     done = weft(tmp_path, script(tmp_path, "print(1)\n"))
-    assert done.returncode == 0 and "no report" in done.stderr and not (tmp_path / "report.html").exists()
+    assert (
+        done.returncode == 0
+        and "no report" in done.stderr
+        and not (tmp_path / "report.html").exists()
+    )
 
 
 NOWHERE = "no/such/folder/page.html"
-WRONG = [("missing.py",), *(("script.py", "-o", p) for p in (NOWHERE, ".", "script.py")), ("script.py", "--programs", "0")]
+WRONG = [
+    ("missing.py",),
+    *(("script.py", "-o", p) for p in (NOWHERE, ".", "script.py")),
+    ("script.py", "--programs", "0"),
+]
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_misuse_has_status_2_before_anything_runs(
-    wrong: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    wrong: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     script(tmp_path, "print('ran')\n")
@@ -201,7 +227,9 @@ def test_a_report_that_cannot_be_made_is_told_without_a_traceback(
     assert "the report cannot be made: ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_what_takes_long_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_long_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("weft.commands.status.SILENCE", 0.01)
     with patience("thinking"):
         time.sleep(0.2)

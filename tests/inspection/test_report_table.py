@@ -29,7 +29,10 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fresh() -> Report:
     """A product, a softmax and their gradients."""
-    x, w = wf.tensor(np.ones((64, 300), np.float32)), wf.tensor(np.ones((300, 200), np.float32)).requires_grad_()
+    x, w = (
+        wf.tensor(np.ones((64, 300), np.float32)),
+        wf.tensor(np.ones((300, 200), np.float32)).requires_grad_(),
+    )
     loss = F.cross_entropy(x @ w, wf.tensor(np.arange(64)))
     return wf.explain([loss, *wf.grad(loss, [w])])
 
@@ -47,12 +50,18 @@ def test_the_text_begins_with_a_row_for_each_kernel_and_the_totals() -> None:
     assert head.startswith(f"{len(report.kernels)} kernels on cpu, ") and "predicted" in head
     assert titles.split()[:4] == ["kernel", "line", "moved", "flop"] and "measured" not in titles
     assert [row.split()[0] for row in rows] == [k.name for k in report.kernels]
-    assert last.startswith(f"{len(report.kernels)} kernels") and last.endswith(duration(report.predicted))
+    assert last.startswith(f"{len(report.kernels)} kernels") and last.endswith(
+        duration(report.predicted)
+    )
 
 
 def test_columns_of_the_text_are_aligned() -> None:
     table = str(step()).split("\n\n")[1].split("\n")
-    ends = {line.index(word) + len(word) for line in table for word in re.findall(r"[\d.]+ \w?B\b", line)}
+    ends = {
+        line.index(word) + len(word)
+        for line in table
+        for word in re.findall(r"[\d.]+ \w?B\b", line)
+    }
     assert len(ends) == 1
 
 
@@ -71,7 +80,9 @@ def test_lines_are_told_with_their_text_and_gradients_apart() -> None:
 
 def test_lines_of_the_text_are_short_and_break_no_shape() -> None:
     lines = [line for k in step().kernels for line in str(k).split("\n")]
-    assert max(map(len, lines)) <= 110 and not any(re.search(r"\[[^]]*\d,$", line) for line in lines)
+    assert max(map(len, lines)) <= 110 and not any(
+        re.search(r"\[[^]]*\d,$", line) for line in lines
+    )
 
 
 def test_without_predictions_there_are_no_empty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +108,9 @@ def test_tables_fit_every_terminal(width: int) -> None:
     lines = rendered(report, width).split("\n")
     assert max(map(len, lines)) <= width
     for k in report.kernels:
-        assert any(line.startswith(k.name) for line in lines), "names stand in full above what is told"
+        assert any(line.startswith(k.name) for line in lines), (
+            "names stand in full above what is told"
+        )
         assert any(duration(k.predicted) in line for line in lines)
 
 
@@ -122,13 +135,17 @@ def test_an_empty_report_is_one_line() -> None:
     assert rendered(Report(), 100).startswith("0 kernels on cpu")
 
 
-def test_show_prints_plain_text_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_plain_text_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     report = step()
     report.show()
     assert capsys.readouterr().out == f"{report}\n"
 
 
-def test_show_prints_plain_text_without_rich(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_prints_plain_text_without_rich(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     report = step()
@@ -136,7 +153,9 @@ def test_show_prints_plain_text_without_rich(capsys: pytest.CaptureFixture[str],
     assert capsys.readouterr().out == f"{report}\n"
 
 
-def test_show_prints_tables_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_prints_tables_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("rich")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     report = step()
@@ -174,7 +193,9 @@ class Parsed(HTMLParser):
 def test_html_has_an_element_to_open_for_each_kernel_and_the_memory() -> None:
     report = step()
     page = Parsed(report._repr_html_())
-    assert page.seen.count("details") == len(report.kernels) + 1 and page.seen.count("dl") == len(report.kernels)
+    assert page.seen.count("details") == len(report.kernels) + 1 and page.seen.count("dl") == len(
+        report.kernels
+    )
     for k in report.kernels:
         assert page.text.count(k.name) >= 2 or k.name in page.text
         assert all(b.detail in page.text for b in k.boundaries)
@@ -189,8 +210,12 @@ def test_html_stands_for_itself() -> None:
 def test_html_styles_nothing_else_on_the_page() -> None:
     style = re.search("<style>(.*?)</style>", step()._repr_html_(), re.S)
     assert style is not None
-    selectors = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/|@media[^{]*\{", "", style[1], flags=re.S))
-    assert selectors and all(part.strip().startswith(".weft-report") for s in selectors for part in s.split(","))
+    selectors = re.findall(
+        r"([^{}]+)\{", re.sub(r"/\*.*?\*/|@media[^{]*\{", "", style[1], flags=re.S)
+    )
+    assert selectors and all(
+        part.strip().startswith(".weft-report") for s in selectors for part in s.split(",")
+    )
 
 
 def test_html_escapes_what_users_write() -> None:

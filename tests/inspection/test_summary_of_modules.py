@@ -14,9 +14,18 @@ from weft.inspection.summary import summary as modules
 from weft.inspection.summary.tree import Layer, Summary
 
 NETWORKS: dict[str, Callable[[], tuple[nn.Module, wf.Tensor]]] = {
-    "convolutions": lambda: (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 5)), wf.zeros(2, 1, 8, 8)),
-    "norm and dropout": lambda: (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5)), wf.ones(6, 3)),
-    "attention": lambda: (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), wf.zeros(2, 3, 8)),
+    "convolutions": lambda: (
+        nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 5)),
+        wf.zeros(2, 1, 8, 8),
+    ),
+    "norm and dropout": lambda: (
+        nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5)),
+        wf.ones(6, 3),
+    ),
+    "attention": lambda: (
+        nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
+        wf.zeros(2, 3, 8),
+    ),
     "without parameters": lambda: (nn.ReLU(), wf.zeros(4)),
 }
 
@@ -34,7 +43,8 @@ def test_names_kinds_and_counts_are_those_of_the_module(name: str) -> None:
     model, _ = NETWORKS[name]()
     found = layers(wf.summary(model).tree)
     assert {path: (layer.kind, layer.count) for path, layer in found.items()} == {
-        path: (type(module).__name__, module.num_parameters()) for path, module in model.named_modules()
+        path: (type(module).__name__, module.num_parameters())
+        for path, module in model.named_modules()
     }
 
 
@@ -42,7 +52,11 @@ def test_names_kinds_and_counts_are_those_of_the_module(name: str) -> None:
 def test_parameters_and_buffers_are_those_of_the_module(name: str) -> None:
     model, _ = NETWORKS[name]()
     found = layers(wf.summary(model).tree)
-    held = {f"{path}.{h.name}".strip("."): (h.shape, h.dtype) for path, layer in found.items() for h in layer.held}
+    held = {
+        f"{path}.{h.name}".strip("."): (h.shape, h.dtype)
+        for path, layer in found.items()
+        for h in layer.held
+    }
     named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
     assert held == {path: (t.shape, t.dtype.name) for path, t in named.items()}
 
@@ -52,9 +66,15 @@ def test_shapes_are_those_that_the_layers_return(name: str) -> None:
     model, x = NETWORKS[name]()
     told: dict[str, str] = {}
     for path, module in model.named_modules():
-        module.register_forward_hook(lambda m, a, result, path=path: told.update({path: modules.shapes(result)}))
+        module.register_forward_hook(
+            lambda m, a, result, path=path: told.update({path: modules.shapes(result)})
+        )
     model(x)
-    assert {path: layer.output for path, layer in layers(wf.summary(model, x).tree).items() if layer.calls} == told
+    assert {
+        path: layer.output
+        for path, layer in layers(wf.summary(model, x).tree).items()
+        if layer.calls
+    } == told
 
 
 def test_totals_count_what_is_shared_once() -> None:
@@ -77,7 +97,10 @@ def test_parameters_that_do_not_learn_are_counted_apart() -> None:
     model = nn.Linear(3, 2)
     model.bias.requires_grad_(False)
     found = wf.summary(model)
-    assert (found.parameters, found.trainable) == (8, 6) and "8 parameters, 6 of them trained" in str(found)
+    assert (found.parameters, found.trainable) == (
+        8,
+        6,
+    ) and "8 parameters, 6 of them trained" in str(found)
 
 
 def test_nothing_is_computed_and_nothing_changes() -> None:
@@ -88,7 +111,10 @@ def test_nothing_is_computed_and_nothing_changes() -> None:
     before = wf.get_rng_state()
     programs = wf.frontend.lazy.program_table.statistics["runs"]
     wf.summary(model, x)
-    assert wf.frontend.lazy.program_table.statistics["runs"] == programs and wf.get_rng_state() == before
+    assert (
+        wf.frontend.lazy.program_table.statistics["runs"] == programs
+        and wf.get_rng_state() == before
+    )
     assert {name: t.tolist() for name, t in model.state_dict().items()} == state
 
 
@@ -137,7 +163,10 @@ def test_the_data_is_json_with_what_a_page_needs() -> None:
         "name": "weight", "kind": "parameter", "shape": [4, 1, 3, 3], "dtype": "float32", "count": 36, "bytes": 144,
         "trainable": True, "shared": "",
     }  # fmt: skip
-    assert found["totals"]["parameters"] == found["count"] == 765 and first["detail"] == "1, 4, kernel_size=(3, 3), bias=True"
+    assert (
+        found["totals"]["parameters"] == found["count"] == 765
+        and first["detail"] == "1, 4, kernel_size=(3, 3), bias=True"
+    )
 
 
 def test_a_notebook_gets_a_table() -> None:

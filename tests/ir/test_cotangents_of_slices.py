@@ -1,4 +1,5 @@
-"""What slices of one value give back to it: joins, not sums; right for any slices, at any order of derivative."""
+"""What slices of one value give back to it: joins, not sums; right for any slices, at any order of
+derivative."""
 
 from __future__ import annotations
 
@@ -46,7 +47,11 @@ def pulled(x: wf.Tensor, parts: list[wf.Tensor]) -> list[Node]:
         ((9, 4), lambda x: [x[t : t + 2] for t in range(8)], 1),
         ((9, 4), lambda x: [x[t : t + 3] for t in range(7)], 2),
         ((6, 6), lambda x: [x[i : i + 2, j : j + 2] for i in range(5) for j in range(5)], 3),
-        ((4, 4), lambda x: [x[0, :3], x[:3, 3], x[3, 1:], x[1:, 0]], 1),  # a pinwheel: no cut goes through
+        (
+            (4, 4),
+            lambda x: [x[0, :3], x[:3, 3], x[3, 1:], x[1:, 0]],
+            1,
+        ),  # a pinwheel: no cut goes through
         ((9, 4), lambda x: [x, x[0], x[1]], 1),
         ((9, 4), lambda x: [x[3:3], x[0]], 1),  # the first is nothing
     ],
@@ -78,7 +83,8 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> Key:
 @examples(60)
 @given(st.data())
 def test_random_slices_receive_what_is_theirs(data: st.DataObject) -> None:
-    """sum of c * x[key]^2: small integers, so that any order of a sum gives the same; then the derivative of that."""
+    """sum of c * x[key]^2: small integers, so that any order of a sum gives the same; then the
+    derivative of that."""
     shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
     asked = data.draw(st.lists(keys(shape), min_size=2, max_size=40 if len(shape) < 3 else 8))
     dtype = data.draw(st.sampled_from([np.float64, np.float32]))
@@ -86,7 +92,9 @@ def test_random_slices_receive_what_is_theirs(data: st.DataObject) -> None:
     at = rng.integers(-4, 5, shape).astype(dtype)
     factors = [rng.integers(-3, 4, at[key].shape).astype(dtype) for key in asked]
     x = wf.tensor(at)
-    first = wf.grad(sum((wf.tensor(c) * x[key] ** 2).sum() for c, key in zip(factors, asked, strict=True)), x)
+    first = wf.grad(
+        sum((wf.tensor(c) * x[key] ** 2).sum() for c, key in zip(factors, asked, strict=True)), x
+    )
     second = wf.grad(first.sum(), x)
     slopes = np.zeros_like(at)
     for c, key in zip(factors, asked, strict=True):
@@ -115,7 +123,9 @@ def test_slices_of_functions_have_the_slopes_of_central_differences() -> None:
         for place in np.ndindex(at.shape):
             step = np.zeros_like(at)
             step[place] = 1e-5
-            numeric[place] = (function(wf.tensor(at + step)).item() - function(wf.tensor(at - step)).item()) / 2e-5
+            numeric[place] = (
+                function(wf.tensor(at + step)).item() - function(wf.tensor(at - step)).item()
+            ) / 2e-5
         np.testing.assert_allclose(slopes.numpy(), numeric, rtol=1e-6, atol=1e-8)
 
 
@@ -123,7 +133,11 @@ def test_slices_of_functions_have_the_slopes_of_central_differences() -> None:
 def test_infinity_nan_and_the_sign_of_zero_stay_where_they_are(dtype: wf.DType) -> None:
     x = wf.tensor(np.zeros(6, np.float32)).astype(dtype)
     factors = [float("inf"), float("nan"), -0.0, 1.0]
-    (gx,) = vjp([x[i : i + 1].node for i in (0, 2, 3, 5)], [graph.full(f, x.dtype, (1,)) for f in factors], [x.node])
+    (gx,) = vjp(
+        [x[i : i + 1].node for i in (0, 2, 3, 5)],
+        [graph.full(f, x.dtype, (1,)) for f in factors],
+        [x.node],
+    )
     assert gx is not None
     (found,) = run([gx], {x.node: x.numpy()})
     got = [str(v) for v in np.asarray(found, np.float32)]
@@ -136,7 +150,9 @@ def test_the_gradient_of_a_part_is_a_part() -> None:
     rows = [node(Op.SLICE, (x,), ((t, t + 1, 1), (0, 3, 1))) for t in range(4)]
     (first,) = vjp(rows, [g.mul(r, r) for r in rows], [x])
     assert first is not None
-    (second,) = vjp([node(Op.SLICE, (first,), ((2, 3, 1), (0, 3, 1)))], [graph.full(1, dt.float64, (1, 3))], [x])
+    (second,) = vjp(
+        [node(Op.SLICE, (first,), ((2, 3, 1), (0, 3, 1)))], [graph.full(1, dt.float64, (1, 3))], [x]
+    )
     assert second is not None
     at = np.arange(12.0).reshape(4, 3)
     assert run([second], {x: at})[0].tolist() == [[0] * 3, [0] * 3, [12, 14, 16], [0] * 3]

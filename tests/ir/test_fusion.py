@@ -1,4 +1,5 @@
-"""How many kernels a Graph takes, and the reason at every boundary. The counts are budgets: fewer is better."""
+"""How many kernels a Graph takes, and the reason at every boundary. The counts are budgets: fewer
+is better."""
 
 from __future__ import annotations
 
@@ -150,7 +151,9 @@ def test_two_layer_mlp_loss_gradients_and_update_take_at_most_ten():
     w1, b1, w2, b2 = parameters = [leaf(784, 256), leaf(256), leaf(256, 10), leaf(10)]
     hidden = g.relu(g.add_row(g.matmul(leaf(128, 784), w1), b1))
     loss = g.cross_entropy(g.add_row(g.matmul(hidden, w2), b2), leaf(128, dtype=dt.int64))
-    updates = [g.sub(p, g.scale(d, 0.1)) for p, d in zip(parameters, grad(loss, parameters), strict=True)]
+    updates = [
+        g.sub(p, g.scale(d, 0.1)) for p, d in zip(parameters, grad(loss, parameters), strict=True)
+    ]
     assert kernels(loss, *updates) <= 10
 
 
@@ -160,12 +163,20 @@ def test_two_layer_mlp_loss_gradients_and_update_take_at_most_ten():
 def test_split_and_merged_axes_align():
     merged, split = leaf(32 * 128, 96), leaf(32, 128, 96)
     assert kernels(g.add(graph.reshape(g.exp(merged), (32, 128, 96)), split)) == 1
-    assert kernels(graph.reshape(g.softmax(graph.reshape(g.exp(split), (32 * 128, 96))), (32, 128, 96))) == 1
+    assert (
+        kernels(
+            graph.reshape(g.softmax(graph.reshape(g.exp(split), (32 * 128, 96))), (32, 128, 96))
+        )
+        == 1
+    )
 
 
 def test_axes_split_in_two_ways_align():
     x = leaf(6 * 32, 96)
-    assert kernels(g.exp(graph.reshape(g.log(graph.reshape(g.exp(x), (6, 32, 96))), (12, 16, 96)))) == 1
+    assert (
+        kernels(g.exp(graph.reshape(g.log(graph.reshape(g.exp(x), (6, 32, 96))), (12, 16, 96))))
+        == 1
+    )
 
 
 def test_permuted_maps_align():
@@ -188,7 +199,9 @@ def test_a_product_with_its_own_transpose_keeps_both_axes(make):
     assert_explained(f)
     product = f.kernels[-1]
     assert product.kind == "contraction" and product.extents == (96, 96)
-    assert len(f.kernels) <= 2  # y is read as rows and as columns: repeated as a prologue, or in memory
+    assert (
+        len(f.kernels) <= 2
+    )  # y is read as rows and as columns: repeated as a prologue, or in memory
 
 
 def test_row_softmax_and_column_softmax_are_two_kernels():
@@ -228,7 +241,9 @@ def test_a_value_read_at_many_places_of_a_row_is_stored():
     """Ten shifted sums over each other in one kernel would evaluate the first 1024 times."""
     y = leaf(100, 200)
     for step in range(10):
-        shifted = g.pad(node(Op.SLICE, (y,), ((0, 100, 1), (0, 199 - step, 1))), {1: (1 + step, 0, 0)})
+        shifted = g.pad(
+            node(Op.SLICE, (y,), ((0, 100, 1), (0, 199 - step, 1))), {1: (1 + step, 0, 0)}
+        )
         y = g.add(y, shifted)
     f = fused(g.softmax(y))
     assert_explained(f)
@@ -236,7 +251,8 @@ def test_a_value_read_at_many_places_of_a_row_is_stored():
 
 
 def test_a_value_read_by_two_that_are_read_at_different_places_is_stored():
-    """Each step evaluates what is before it twice, though it is read at one place alone: the derivative of a running product."""
+    """Each step evaluates what is before it twice, though it is read at one place alone: the
+    derivative of a running product."""
     y = leaf(20, 900)
     for step in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
         first, second = g.mul(y, leaf(20, 900)), g.mul(y, leaf(20, 900))
@@ -273,7 +289,8 @@ def readers(k: Kernel) -> dict[Node, list[tuple[Unit, Read]]]:
 @examples(200)
 @given(st.data())
 def test_the_kept_order_finds_every_cycle(data):
-    """Random merges of a random graph: `between` says what a full search says, and the order stays topological."""
+    """Random merges of a random graph: `between` says what a full search says, and the order stays
+    topological."""
     count = data.draw(st.integers(2, 9))
     earlier = [st.sets(st.integers(0, x - 1), max_size=3) for x in range(1, count)]
     needs: dict[int, set[int]] = {x: data.draw(s) for x, s in enumerate([st.just(set()), *earlier])}
@@ -317,7 +334,9 @@ def reason(*outputs: Node) -> set[str]:
 
 
 def test_reason_one_contraction():
-    assert reason(g.matmul(g.matmul(leaf(64, 64), leaf(64, 64)), leaf(64, 64))) == {"one contraction"}
+    assert reason(g.matmul(g.matmul(leaf(64, 64), leaf(64, 64)), leaf(64, 64))) == {
+        "one contraction"
+    }
 
 
 def test_reason_own_loops():
@@ -343,7 +362,9 @@ def test_reason_misaligned():
 
 
 def test_reason_recompute():
-    assert reason(graph.reduce("max", g.window(g.exp(leaf(128, 1000)), 1, 3, 1), (1, 2))) == {"recompute"}
+    assert reason(graph.reduce("max", g.window(g.exp(leaf(128, 1000)), 1, 3, 1), (1, 2))) == {
+        "recompute"
+    }
 
 
 def test_reason_parallelism():
@@ -366,7 +387,9 @@ def test_reason_cycle():
 
 def test_reason_chain():
     scores = g.matmul(leaf(64, 32), leaf(32, 64))
-    assert reason(g.add(g.softmax(leaf(64, 32)), g.matmul(g.softmax(scores), leaf(64, 32)))) == {"chain"}
+    assert reason(g.add(g.softmax(leaf(64, 32)), g.matmul(g.softmax(scores), leaf(64, 32)))) == {
+        "chain"
+    }
 
 
 def kinds_of(output: Node) -> list[str]:
@@ -387,10 +410,14 @@ def test_reason_chain_cost():
 def test_products_are_a_chain_where_storing_what_is_between_costs_more():
     assert kinds_of(mlp(65536, 64, 256, 64)) == ["chain"], "its space is larger than caches"
     scores = g.matmul(leaf(256, 64), leaf(64, 256))
-    assert kinds_of(g.matmul(g.relu(scores), leaf(256, 64))) == ["chain"], "values lie along the lanes: nothing is packed"
+    assert kinds_of(g.matmul(g.relu(scores), leaf(256, 64))) == ["chain"], (
+        "values lie along the lanes: nothing is packed"
+    )
     assert kinds_of(g.matmul(g.softmax(scores), leaf(256, 64))) == ["chain"]
     short = g.matmul(leaf(1024, 8), leaf(8, 1024))
-    assert kinds_of(g.matmul(g.relu(short), leaf(1024, 8))) == ["contraction", "contraction"], "sums of 8 terms"
+    assert kinds_of(g.matmul(g.relu(short), leaf(1024, 8))) == ["contraction", "contraction"], (
+        "sums of 8 terms"
+    )
 
 
 def test_fusion_is_deterministic():

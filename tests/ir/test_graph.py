@@ -1,4 +1,5 @@
-"""Graph construction: hash-consing, inference, provenance, printing, and graphs too deep for recursion."""
+"""Graph construction: hash-consing, inference, provenance, printing, and graphs too deep for
+recursion."""
 
 from __future__ import annotations
 
@@ -42,7 +43,10 @@ def test_constants_are_told_apart_by_bits_and_dtype() -> None:
     assert graph.const(0.1, dt.float32).arg == float(np.float32(0.1))
 
 
-@pytest.mark.parametrize(("value", "to", "want"), [(300, dt.uint8, 44), (-1, dt.uint32, 2**32 - 1), (2**31, dt.int32, -(2**31))])
+@pytest.mark.parametrize(
+    ("value", "to", "want"),
+    [(300, dt.uint8, 44), (-1, dt.uint32, 2**32 - 1), (2**31, dt.int32, -(2**31))],
+)
 def test_integer_constants_wrap(value: int, to: dt.DType, want: int) -> None:
     assert graph.const(value, to).arg == want
 
@@ -137,7 +141,10 @@ def test_a_pass_that_breaks_a_graph_is_named() -> None:
         roots[0].shape = (5,)
         return roots
 
-    with options.override(verify=True), pytest.raises(GraphError, match=r"after the pass 'shrink': .*stored weft.float32 \(5,\)"):
+    with (
+        options.override(verify=True),
+        pytest.raises(GraphError, match=r"after the pass 'shrink': .*stored weft.float32 \(5,\)"),
+    ):
         Passes([y]).graph("shrink", shrink, [y])
 
 
@@ -165,7 +172,11 @@ def test_print_graph_golden() -> None:
     with provenance(("/home/user/model.py", 3)):
         x = graph.leaf(908, dt.float32, (1103, 8))
         labels = graph.leaf(909, dt.int64, (1103,))
-        y = g.where(node(Op.LT, (g.like(0.375, x), x)), node(Op.SIN, (x,), 1), graph.cast(graph.cast(x, dt.int32), dt.float32))
+        y = g.where(
+            node(Op.LT, (g.like(0.375, x), x)),
+            node(Op.SIN, (x,), 1),
+            graph.cast(graph.cast(x, dt.int32), dt.float32),
+        )
         out = g.pick(graph.reduce("add", graph.expand(y, ((1, 2),)), (1,)), labels)
     assert graph.print_graph([out, y], "forward") == (
         "forward\n"

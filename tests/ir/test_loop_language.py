@@ -1,4 +1,5 @@
-"""The loop language: the text determines the kernel, the verifier refuses the meaningless, the interpreter gives the meaning."""
+"""The loop language: the text determines the kernel, the verifier refuses the meaningless, the
+interpreter gives the meaning."""
 
 from dataclasses import replace
 
@@ -47,7 +48,11 @@ from weft.ir.loops.walk import Substitution, postorder, reads, writes
 
 def squares(size=40, dtype=f32, unrolled=1):
     x, y, i = argument("x", dtype), argument("y", dtype), Var("i", size)
-    return kernel([x, y], lanes(i, Store(y, var(i), op(Op.MUL, load(x, i), load(x, i))), unroll=unrolled), name="squares")
+    return kernel(
+        [x, y],
+        lanes(i, Store(y, var(i), op(Op.MUL, load(x, i), load(x, i))), unroll=unrolled),
+        name="squares",
+    )
 
 
 # ---------------------------------------------------------------- text
@@ -93,7 +98,13 @@ def everything():
     row = Index({Gathered(load(idx, i), 5): 8}) + var(i)
     picked = load(x, row, Range(var(i) - 1, 0, 6), Range(var(g) % 4, 0, 2))
     best = load(m)
-    where = op(Op.WHERE, op(Op.LT, best, const(-0.0, f32)), op(Op.SIN, best, arg=1), const(float("nan"), f32), arg="rare")
+    where = op(
+        Op.WHERE,
+        op(Op.LT, best, const(-0.0, f32)),
+        op(Op.SIN, best, arg=1),
+        const(float("nan"), f32),
+        arg="rare",
+    )
     written = op(Op.ADD, op(Op.CAST, where, arg=i64), value_of(var(g) * 2 + 1))
     body = [
         Alloc(s), Alloc(m, float("-inf")),
@@ -115,7 +126,11 @@ def test_text_of_every_statement():
 
 def test_colliding_names_are_numbered_in_order_of_appearance():
     x, y, a, b = argument("x"), argument("x"), Var("i", 4), Var("i", 4)
-    text = show(kernel([x, y], serial(a, lanes(b, Store(y, var(a) * 4 + var(b), load(x, var(b) * 4 + var(a)))))))
+    text = show(
+        kernel(
+            [x, y], serial(a, lanes(b, Store(y, var(a) * 4 + var(b), load(x, var(b) * 4 + var(a)))))
+        )
+    )
     assert "kernel k(x: float32, x_1: float32)" in text
     assert "load x[i + 4*i_1]" in text
     assert "x_1[4*i + i_1] =" in text
@@ -128,7 +143,14 @@ def test_text_has_no_addresses_and_is_repeatable():
 
 def test_a_value_is_printed_again_after_its_memory_changed():
     x, y = argument("x"), argument("y")
-    text = show(kernel([x, y], Store(y, Index(), load(x)), Store(x, Index(), const(1, f32)), Store(y, Index(const=1), load(x))))
+    text = show(
+        kernel(
+            [x, y],
+            Store(y, Index(), load(x)),
+            Store(x, Index(), const(1, f32)),
+            Store(y, Index(const=1), load(x)),
+        )
+    )
     assert text.count("load x[0]") == 2
 
 
@@ -145,7 +167,9 @@ def test_different_kernels_print_differently(what):
     assert show(VARIANTS[what]) != show(squares())
 
 
-@pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (1.0, float("nan")), (0.1, float(np.nextafter(0.1, 1)))])
+@pytest.mark.parametrize(
+    ("one", "other"), [(0.0, -0.0), (1.0, float("nan")), (0.1, float(np.nextafter(0.1, 1)))]
+)
 def test_constants_are_printed_exactly(one, other):
     def text(value):
         y = argument("y", dt.float64)
@@ -159,7 +183,18 @@ def test_sizes_and_spaces_are_part_of_the_text():
         y, b = argument("y"), Buf("b", f32, size, space)
         return show(kernel([y], Alloc(b, init), Store(y, Index(), load(b))))
 
-    assert len({text(1, REG, 0.0), text(2, REG, 0.0), text(1, SCRATCH, 0.0), text(1, REG, None), text(1, REG, -0.0)}) == 5
+    assert (
+        len(
+            {
+                text(1, REG, 0.0),
+                text(2, REG, 0.0),
+                text(1, SCRATCH, 0.0),
+                text(1, REG, None),
+                text(1, REG, -0.0),
+            }
+        )
+        == 5
+    )
 
 
 # ---------------------------------------------------------------- verifier
@@ -178,21 +213,31 @@ WRONG = {
     "allocated already": kernel([x, y], Alloc(acc), Alloc(acc)),
     "scratch s inside": kernel([x, y], lanes(i, Alloc(Buf("s", f32, 4, SCRATCH)))),
     "is outside 0..4": kernel([x, y], Alloc(acc), serial(i, Store(acc, var(i), load(x)))),
-    "lane-wise acc is indexed by lane": kernel([x, y], lanes(i, Alloc(acc), Store(acc, var(i) % 4, load(x)))),
+    "lane-wise acc is indexed by lane": kernel(
+        [x, y], lanes(i, Alloc(acc), Store(acc, var(i) % 4, load(x)))
+    ),
     "differs between lanes": kernel([x, y], lanes(i, If((Range(var(i), 0, 3),), []))),
     "are read in the loop that adds": kernel(
-        [x, y], Alloc(acc, 0.0), lanes(i, Reduce(acc, Index(), "add", load(x, i)), Store(y, var(i), load(acc)))
+        [x, y],
+        Alloc(acc, 0.0),
+        lanes(i, Reduce(acc, Index(), "add", load(x, i)), Store(y, var(i), load(acc))),
     ),
     "no constant extent": kernel([x, y], unroll(i, extent=Param("n")), params=[Param("n")]),
     "unknown extent": kernel([x, y], serial(i, extent=Param("m"))),
     "beyond 8": kernel([x, y], serial(i, extent=9)),
     "at loop level": kernel([x, y], Store(y, Index(), leaf(0, f32, ()))),
     "not a scalar": kernel([x, y], Store(y, Index(), leaf(0, f32, (3,)))),
-    "of a float": kernel([x, y], Store(y, Index(), op(Op.LDEXP, value_of(0), value_of(0), dtype=f32))),
-    "prefetch of acc, which is no argument": kernel([x, y], Alloc(acc, 0.0), Prefetch(acc, Index())),
+    "of a float": kernel(
+        [x, y], Store(y, Index(), op(Op.LDEXP, value_of(0), value_of(0), dtype=f32))
+    ),
+    "prefetch of acc, which is no argument": kernel(
+        [x, y], Alloc(acc, 0.0), Prefetch(acc, Index())
+    ),
     "prefetch of x gathers": kernel([x, y], Prefetch(x, Index({Gathered(value_of(0), 4): 1}))),
     "check of float32": kernel([x, y], Check(load(x), 4, 0, Index())),
-    "an index of dtype": kernel([x, y], Store(y, Index(), load(x, Index({Gathered(load(y), 4): 1})))),
+    "an index of dtype": kernel(
+        [x, y], Store(y, Index(), load(x, Index({Gathered(load(y), 4): 1})))
+    ),
     "phase must be a grid": Loops("k", (x, y), (), [For(i, 8, LANES, [])]),
     "argument acc is reg": kernel([acc]),
 }
@@ -210,7 +255,16 @@ def test_verifier_knows_what_holds_inside_an_if_and_a_cut_loop():
         kernel(
             [x, y],
             Alloc(acc),
-            serial(j, If((last,), [Store(acc, var(j) * 3 - 21, load(x)), Store(acc, Index(const=9) - var(j), load(x))])),
+            serial(
+                j,
+                If(
+                    (last,),
+                    [
+                        Store(acc, var(j) * 3 - 21, load(x)),
+                        Store(acc, Index(const=9) - var(j), load(x)),
+                    ],
+                ),
+            ),
         )
     )
     verify(kernel([x, y], Alloc(acc), For(i, 8, SERIAL, [Store(acc, var(i), load(x))], total=4)))
@@ -220,16 +274,36 @@ def test_verifier_knows_what_holds_inside_an_if_and_a_cut_loop():
 
 def test_verifier_accepts_a_lane_wise_accumulator():
     verify(
-        kernel([x, y], lanes(i, Alloc(acc, 0.0), serial(j, Reduce(acc, Index(), "add", load(x, j))), Store(y, var(i), load(acc))))
+        kernel(
+            [x, y],
+            lanes(
+                i,
+                Alloc(acc, 0.0),
+                serial(j, Reduce(acc, Index(), "add", load(x, j))),
+                Store(y, var(i), load(acc)),
+            ),
+        )
     )
 
 
 def test_verifier_knows_that_what_a_lane_holds_differs_between_lanes():
     place, idx = Buf("place", i64, 1, REG), argument("idx", i64)
     at = Index({Gathered(load(place), 8): 1})
-    verify(kernel([idx, x, y], lanes(i, Alloc(place), Store(place, Index(), load(idx, i)), Store(y, at, load(x, i)))))
+    verify(
+        kernel(
+            [idx, x, y],
+            lanes(i, Alloc(place), Store(place, Index(), load(idx, i)), Store(y, at, load(x, i))),
+        )
+    )
     with pytest.raises(LoopError, match="every lane stores"):
-        verify(kernel([idx, x, y], Alloc(place), Store(place, Index(), load(idx)), lanes(i, Store(y, at, load(x, i)))))
+        verify(
+            kernel(
+                [idx, x, y],
+                Alloc(place),
+                Store(place, Index(), load(idx)),
+                lanes(i, Store(y, at, load(x, i))),
+            )
+        )
 
 
 # ---------------------------------------------------------------- interpreter and walks
@@ -240,11 +314,17 @@ def test_interpreter_runs_every_chunk_and_collects_failures():
     at = var(g) * 4 + var(k)
     gathered = load(out, Index({Gathered(load(idx, at), 12): 1}))
     body = lanes(
-        k, Check(load(idx, at), 12, 6, at), Store(out, at, op(Op.ADD, gathered, const(1, i64))), base=var(g) * 4, total=10
+        k,
+        Check(load(idx, at), 12, 6, at),
+        Store(out, at, op(Op.ADD, gathered, const(1, i64))),
+        base=var(g) * 4,
+        total=10,
     )
     loops = kernel([idx, out], body, chunk=g)
     verify(loops)
-    (_, result), failures = interpreted(loops, [np.array([0, 0, 0, 0, 12, 0, 0, -1, 0, 0, 99, 99]), np.zeros(12, np.int64)])
+    (_, result), failures = interpreted(
+        loops, [np.array([0, 0, 0, 0, 12, 0, 0, -1, 0, 0, 99, 99]), np.zeros(12, np.int64)]
+    )
     assert failures == [(6, 4, 12), (6, 7, -1)]
     assert result.tolist() == [1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0]
 

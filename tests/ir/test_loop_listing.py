@@ -1,4 +1,5 @@
-"""Loops beside the lines that made them: infix expressions, sites of statements, numbers of loops."""
+"""Loops beside the lines that made them: infix expressions, sites of statements, numbers of
+loops."""
 
 from __future__ import annotations
 
@@ -6,7 +7,23 @@ import re
 
 import pytest
 import weft as wf
-from loopkit import Op, Range, Reduce, Store, Var, argument, const, f32, kernel, lanes, load, op, serial, unroll, var
+from loopkit import (
+    Op,
+    Range,
+    Reduce,
+    Store,
+    Var,
+    argument,
+    const,
+    f32,
+    kernel,
+    lanes,
+    load,
+    op,
+    serial,
+    unroll,
+    var,
+)
 from weft.codegen.llvm.target import named
 from weft.ir.loops.infix import infix, number
 from weft.ir.loops.listing import listing, numbered, summary
@@ -31,7 +48,10 @@ def anything(loop):
         (op(Op.SUB, op(Op.SUB, load(X), load(X, 1)), load(X, 2)), "x - x - x"),
         (op(Op.MUL, op(Op.ADD, load(X), load(X, 1)), load(X)), "(x + x) * x"),
         (op(Op.NEG, op(Op.ADD, load(X), load(X, 1))), "-(x + x)"),
-        (op(Op.EQ, op(Op.LT, load(X), load(X, 1)), op(Op.LT, load(X, 1), load(X))), "(x < x) == (x < x)"),
+        (
+            op(Op.EQ, op(Op.LT, load(X), load(X, 1)), op(Op.LT, load(X, 1), load(X))),
+            "(x < x) == (x < x)",
+        ),
         (op(Op.DIV, load(X), const(0.1, f32)), "x / 0.1"),
         (op(Op.EXP, op(Op.NEG, load(X)), arg=2), "exp(-x, 2)"),
     ],
@@ -40,7 +60,9 @@ def test_expressions_have_the_parentheses_that_they_need(node, text):
     def of(n):
         if n.op is Op.LOAD:
             return "x", 10
-        return (number(n.arg, n.dtype), 10) if n.op is Op.CONST else infix(n, [of(s) for s in n.src])
+        return (
+            (number(n.arg, n.dtype), 10) if n.op is Op.CONST else infix(n, [of(s) for s in n.src])
+        )
 
     assert of(node)[0] == text
 
@@ -69,7 +91,10 @@ def test_masked_loads_show_their_condition():
 
 def test_loops_are_numbered_in_the_order_of_the_text():
     loops = numbered(kernel([X, Y], serial(R, lanes(C, Store(Y, var(C), load(X, C))))), anything)
-    assert re.findall(r"for (\w) .*# (.*)", listing(loops)) == [("r", "loop 1"), ("c", "inner loop 2")]
+    assert re.findall(r"for (\w) .*# (.*)", listing(loops)) == [
+        ("r", "loop 1"),
+        ("c", "inner loop 2"),
+    ]
 
 
 def test_what_is_unrolled_is_no_inner_loop():
@@ -140,4 +165,6 @@ def test_equal_kernels_of_different_lines_have_one_key():
     other = compiled_behind("test", x.exp() * 2, (), {})
     assert one.kernel_keys == other.kernel_keys
     (k,) = one.in_order()
-    assert kernel_key(k.step.loops, named("avx2")) == kernel_key(other.in_order()[0].step.loops, named("avx2"))
+    assert kernel_key(k.step.loops, named("avx2")) == kernel_key(
+        other.in_order()[0].step.loops, named("avx2")
+    )

@@ -1,4 +1,5 @@
-"""Slices of sums of products: what is cut off is not computed, whether one slice is read or several; the values stay right."""
+"""Slices of sums of products: what is cut off is not computed, whether one slice is read or
+several; the values stay right."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def matmul() -> Node:
 
 
 def slices_after(*cuts: Slices, others: bool = False) -> list[tuple[int, ...]]:
-    """The shapes of the sums that remain of a product whose slices are computed; `others`: and the whole of it."""
+    """The shapes of the sums that remain of a product whose slices are computed; `others`: and the
+    whole of it."""
     total = matmul()
     roots = [node(Op.SLICE, (total,), cut) for cut in cuts] + [total] * others
     after = merge_sums(roots)
@@ -35,12 +37,17 @@ def slices_after(*cuts: Slices, others: bool = False) -> list[tuple[int, ...]]:
     "cuts, shape",
     [
         ([((1, 47, 1), (0, 56, 1))], (46, 56)),
-        ([((1, 47, 1), (2, 54, 1)), ((5, 6, 1), (2, 3, 1))], (46, 52)),  # as a norm reads its first value
+        (
+            [((1, 47, 1), (2, 54, 1)), ((5, 6, 1), (2, 3, 1))],
+            (46, 52),
+        ),  # as a norm reads its first value
         ([((1, 9, 1), (0, 56, 1)), ((20, 24, 1), (8, 16, 1))], (23, 56)),
         ([((1, 9, 2), (0, 56, 7)), ((3, 10, 3), (1, 2, 1))], (9, 56)),
     ],
 )
-def test_the_block_that_slices_lie_in_is_what_is_computed(cuts: list[Slices], shape: tuple[int, int]) -> None:
+def test_the_block_that_slices_lie_in_is_what_is_computed(
+    cuts: list[Slices], shape: tuple[int, int]
+) -> None:
     assert slices_after(*cuts) == [shape]
 
 

@@ -1,4 +1,5 @@
-"""Parts of a Graph that repeat: which are found, that a pass and fusion by parts give what they give for the whole."""
+"""Parts of a Graph that repeat: which are found, that a pass and fusion by parts give what they
+give for the whole."""
 
 from __future__ import annotations
 
@@ -76,12 +77,15 @@ KINDS = {"attention": Attention, "perceptron": Perceptron, "plain": Plain, "gate
 
 
 def step(kinds: list[str], layers: int, clip: bool) -> list[wf.Tensor]:
-    """What a training step of a network computes: the result and the new weights, from equal beginnings each time."""
+    """What a training step of a network computes: the result and the new weights, from equal
+    beginnings each time."""
     wf.manual_seed(0)
     stack = [KINDS[kind]() for _ in range(layers) for kind in kinds]
     weights = [p.realize() for m in stack for p in m.parameters()]
     random = np.random.default_rng(0)
-    x, gate = (wf.tensor(random.standard_normal((2, 24, WIDTH), dtype=np.float32)) for _ in range(2))
+    x, gate = (
+        wf.tensor(random.standard_normal((2, 24, WIDTH), dtype=np.float32)) for _ in range(2)
+    )
     gate = gate.sigmoid()
     for m in stack:
         x = m(x, gate) if isinstance(m, Gated) else m(x)
@@ -101,11 +105,15 @@ def compiled(outputs: list[wf.Tensor]) -> Compiled:
 def test_a_layer_its_gradient_and_the_updates_of_its_weights_are_one_part() -> None:
     program = compiled(step(["attention", "perceptron"], LAYERS, clip=False))
     roots = program.roots_behind("rows as masks")
-    attention, perceptron, rest = sorted(parts_of(roots), key=lambda alike: (-len(alike), len(alike[0].nodes)))
+    attention, perceptron, rest = sorted(
+        parts_of(roots), key=lambda alike: (-len(alike), len(alike[0].nodes))
+    )
     assert len(attention) == len(perceptron) == LAYERS - 1 and len(rest) == 1
     for part in (*attention, *perceptron):
         (forward, backward) = part.inputs.values()
-        assert forward == [] and len(backward) == 1  # a gradient that is made of what the part gives to the next one
+        assert (
+            forward == [] and len(backward) == 1
+        )  # a gradient that is made of what the part gives to the next one
     made = [n for alike in (attention, perceptron, rest) for p in alike for n in p.outputs]
     assert len(made) == len(set(made)) and set(roots) <= set(made)
 
@@ -116,7 +124,9 @@ def test_a_layer_its_gradient_and_the_updates_of_its_weights_are_one_part() -> N
     clip=st.booleans(),
 )
 @examples(20)
-def test_the_same_values_and_no_more_kernels_than_of_the_whole(kinds: list[str], layers: int, clip: bool) -> None:
+def test_the_same_values_and_no_more_kernels_than_of_the_whole(
+    kinds: list[str], layers: int, clip: bool
+) -> None:
     with whole():
         expected = step(kinds, layers, clip)
         kernels = len(compiled(expected).in_order())
@@ -124,8 +134,12 @@ def test_the_same_values_and_no_more_kernels_than_of_the_whole(kinds: list[str],
     with all_in_parts():
         outputs = step(kinds, layers, clip)
         program = compiled(outputs)
-        assert rewritten(program.roots_behind("rows as masks"), list) == program.roots_behind("rows as masks")
-        assert len(program.in_order()) <= kernels + 2  # what several layers share is computed before the first
+        assert rewritten(program.roots_behind("rows as masks"), list) == program.roots_behind(
+            "rows as masks"
+        )
+        assert (
+            len(program.in_order()) <= kernels + 2
+        )  # what several layers share is computed before the first
         assert all((t.numpy() == v).all() for t, v in zip(outputs, values, strict=True))
 
 
@@ -138,8 +152,14 @@ def test_parts_are_of_this_graph_and_of_no_other() -> None:
     assert all(n.op is not Op.ELSEWHERE for n in nodes)
 
 
-@pytest.mark.parametrize("turn", [lambda x, w: (x * 2 - 1).sin() @ w, lambda x, w: x * 1.5 - x.cos()], ids=["product", "map"])
-def test_nothing_is_cut_where_values_stay_in_registers(turn: Callable[[wf.Tensor, wf.Tensor], wf.Tensor]) -> None:
+@pytest.mark.parametrize(
+    "turn",
+    [lambda x, w: (x * 2 - 1).sin() @ w, lambda x, w: x * 1.5 - x.cos()],
+    ids=["product", "map"],
+)
+def test_nothing_is_cut_where_values_stay_in_registers(
+    turn: Callable[[wf.Tensor, wf.Tensor], wf.Tensor],
+) -> None:
     def chain() -> wf.Tensor:
         x, w = wf.ones((64, 64)).realize(), wf.ones((64, 64)).realize()
         for _ in range(40):

@@ -34,13 +34,21 @@ from weft.runtime.failures import CheckFailed
 # ---------------------------------------------------------------- the arena
 
 
-OPAQUE, STRAIGHT, TURNED = range(3)  # how a step loads operands of the size of its result: not told, where it stores, elsewhere
+OPAQUE, STRAIGHT, TURNED = range(
+    3
+)  # how a step loads operands of the size of its result: not told, where it stores, elsewhere
 
 
-def step_of(reads: list[Node], writes: list[Node], scratch: int = 0, kind: int = OPAQUE) -> KernelStep:
+def step_of(
+    reads: list[Node], writes: list[Node], scratch: int = 0, kind: int = OPAQUE
+) -> KernelStep:
     """A step of one phase for each result, which is the sum of all operands."""
     buffers = [argument(f"b{i}", n.dtype, n.size) for i, n in enumerate([*reads, *writes])]
-    phases = [] if kind == OPAQUE else [_sum(buffers[: len(reads)], out, kind) for out in buffers[len(reads) :]]
+    phases = (
+        []
+        if kind == OPAQUE
+        else [_sum(buffers[: len(reads)], out, kind) for out in buffers[len(reads) :]]
+    )
     work = [argument("work", dt.float32, scratch)] if scratch else []
     return KernelStep(Loops("step", (*buffers, *work), (), phases), (), (), reads, writes)
 
@@ -48,7 +56,10 @@ def step_of(reads: list[Node], writes: list[Node], scratch: int = 0, kind: int =
 def _sum(operands: list[Buf], out: Buf, kind: int) -> For:
     i = Var("i", out.size)
     same = var(i) if kind == STRAIGHT else Index(const=out.size - 1) - var(i)
-    return serial(i, Store(out, var(i), sum_of([load(b, same if b.size == out.size else 0) for b in operands])))
+    return serial(
+        i,
+        Store(out, var(i), sum_of([load(b, same if b.size == out.size else 0) for b in operands])),
+    )
 
 
 def sum_of(values: list[Node]) -> Node:
@@ -64,39 +75,52 @@ def made(size: int) -> Node:
 
 @st.composite
 def step_graphs(draw: st.DrawFn) -> tuple[list[KernelStep], Planner]:
-    """Steps that read earlier values and write new ones, many of the same size, in a shuffled list."""
+    """Steps that read earlier values and write new ones, many of the same size, in a shuffled
+    list."""
     sizes = st.sampled_from([16, 16, 48, 100, 170])
     inputs = [leaf(draw(sizes)) for _ in range(draw(st.integers(1, 3)))]
     values, steps = list(inputs), []
     for _ in range(draw(st.integers(1, 16))):
         reads = draw(st.lists(st.sampled_from(values), min_size=1, max_size=3, unique_by=id))
         writes = [made(draw(sizes)) for _ in range(draw(st.sampled_from([1, 1, 1, 2])))]
-        steps.append(step_of(reads, writes, draw(st.sampled_from([0, 0, 40])), draw(st.integers(0, 2))))
+        steps.append(
+            step_of(reads, writes, draw(st.sampled_from([0, 0, 40])), draw(st.integers(0, 2)))
+        )
         values += writes
     written = [n for s in steps for n in s.writes]
     outputs = draw(st.lists(st.sampled_from(written), min_size=1, max_size=3, unique_by=id))
-    wishes = {o: draw(st.integers(0, len(inputs) - 1)) for o in range(len(outputs)) if draw(st.booleans())}
+    wishes = {
+        o: draw(st.integers(0, len(inputs) - 1)) for o in range(len(outputs)) if draw(st.booleans())
+    }
     steps = draw(st.permutations(steps))
     values_of = [ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs]
     return steps, Planner(inputs, values_of, outputs, wishes)
 
 
 def replay(program: Program, steps: list[KernelStep], p: Planner) -> None:
-    """Runs the calls on labels instead of numbers: every read must find what was written under that name."""
+    """Runs the calls on labels instead of numbers: every read must find what was written under that
+    name."""
     by_loops = {id(s.loops): s for s in steps}
     memory: dict[tuple[str, int], Node | Buf] = {}  # four bytes each
     for i, n in enumerate(p.inputs):
         memory |= dict.fromkeys(spans(program, Ref("input", i), n.nbytes), n)
     for call in program.calls:
         step = by_loops[id(call.loops)]
-        places = [spans(program, ref, 4 * b.size) for ref, b in zip(call.refs, call.loops.buffers, strict=True)]
+        places = [
+            spans(program, ref, 4 * b.size)
+            for ref, b in zip(call.refs, call.loops.buffers, strict=True)
+        ]
         for n, place_of in zip(step.reads, places, strict=False):
             assert all(memory[at] is n for at in place_of)
         written = [at for place_of in places[len(step.reads) :] for at in place_of]
         assert len(written) == len(set(written)), "results and scratch memory meet"
         read = {at for place_of in places[: len(step.reads)] for at in place_of}
         if not read.isdisjoint(written):
-            last = {at for place_of in places[len(step.reads) + len(step.writes) - 1 :] for at in place_of}
+            last = {
+                at
+                for place_of in places[len(step.reads) + len(step.writes) - 1 :]
+                for at in place_of
+            }
             assert read & set(written) <= last, "an operand is overwritten that a later phase reads"
             assert may_overwrite(step), "an operand is overwritten that is read elsewhere, too"
         held: list[Node | Buf] = [*step.writes, *step.scratch]
@@ -119,7 +143,12 @@ def spans(program: Program, ref: Ref, nbytes: int) -> list[tuple[str, int]]:
 
 def may_overwrite(step: KernelStep) -> bool:
     phase = step.loops.phases[-1]  # others have ended by then
-    return all(n.arg[1] == var(phase.var) for s in phase.body if isinstance(s, Store) for n in loads_of_size(s))
+    return all(
+        n.arg[1] == var(phase.var)
+        for s in phase.body
+        if isinstance(s, Store)
+        for n in loads_of_size(s)
+    )
 
 
 def loads_of_size(s: Store) -> list[Node]:
@@ -128,7 +157,9 @@ def loads_of_size(s: Store) -> list[Node]:
 
 @examples(100)
 @given(step_graphs())
-def test_buffers_that_share_memory_are_never_live_together(case: tuple[list[KernelStep], Planner]) -> None:
+def test_buffers_that_share_memory_are_never_live_together(
+    case: tuple[list[KernelStep], Planner],
+) -> None:
     steps, p = case
     replay(plan(steps, p), steps, p)
 
@@ -144,7 +175,9 @@ def test_equal_kernels_have_scratch_memory_of_their_own() -> None:
 
 
 @examples(150)
-@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 30), st.integers(0, 30)), max_size=40))
+@given(
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 30), st.integers(0, 30)), max_size=40)
+)
 def test_blocks_in_use_at_one_time_do_not_meet(drawn: list[tuple[int, int, int]]) -> None:
     blocks = [Block(nbytes, min(a, b), max(a, b)) for nbytes, a, b in drawn]
     top = place(blocks)
@@ -152,13 +185,19 @@ def test_blocks_in_use_at_one_time_do_not_meet(drawn: list[tuple[int, int, int]]
         assert b.offset % ALIGN == 0 and b.offset + b.nbytes <= top
         for other in blocks[:k]:
             apart = b.last < other.first or other.last < b.first
-            assert apart or b.offset + b.nbytes <= other.offset or other.offset + other.nbytes <= b.offset
+            assert (
+                apart
+                or b.offset + b.nbytes <= other.offset
+                or other.offset + other.nbytes <= b.offset
+            )
     assert top >= most_alive([(b.nbytes, b.first, b.last) for b in blocks], 31)[0]
 
 
 @examples(50)
 @given(step_graphs(), st.data())
-def test_orders_are_topological(case: tuple[list[KernelStep], Planner], data: st.DataObject) -> None:
+def test_orders_are_topological(
+    case: tuple[list[KernelStep], Planner], data: st.DataObject
+) -> None:
     steps, _ = case
     writer = {n: s for s in steps for n in s.writes}
     after = {s: {writer[n] for n in s.reads if n in writer} for s in steps}
@@ -169,12 +208,20 @@ def test_orders_are_topological(case: tuple[list[KernelStep], Planner], data: st
         assert step is other or order.let_wait(step, [other]) is not waits
         if not waits:
             after[step].add(other)
-        for sequence in (order.items, topological(steps, after), eager(order.items, after, lambda n: n.nbytes)):
+        for sequence in (
+            order.items,
+            topological(steps, after),
+            eager(order.items, after, lambda n: n.nbytes),
+        ):
             place_of = {s: i for i, s in enumerate(sequence)}
-            assert len(place_of) == len(steps) and all(place_of[t] < place_of[s] for s in steps for t in after[s])
+            assert len(place_of) == len(steps) and all(
+                place_of[t] < place_of[s] for s in steps for t in after[s]
+            )
 
 
-def waits_for(start: KernelStep, goal: KernelStep, after: dict[KernelStep, set[KernelStep]]) -> bool:
+def waits_for(
+    start: KernelStep, goal: KernelStep, after: dict[KernelStep, set[KernelStep]]
+) -> bool:
     stack = [start]
     while stack:
         s = stack.pop()
@@ -185,7 +232,8 @@ def waits_for(start: KernelStep, goal: KernelStep, after: dict[KernelStep, set[K
 
 
 def training(layers: int, width: int = 256) -> tuple[list[KernelStep], Planner]:
-    """Forward, all gradients of activations, then all gradients of weights, each with the update of its weights."""
+    """Forward, all gradients of activations, then all gradients of weights, each with the update of
+    its weights."""
     weights = [leaf(64) for _ in range(layers)]
     x = leaf(width)
     values, forward, backward, updates, outputs = [x], [], [], [], []
@@ -212,7 +260,9 @@ def test_gradients_of_weights_run_as_soon_as_they_free_an_activation() -> None:
 
 def test_the_order_stays_where_all_intermediates_fit_into_the_last_cache() -> None:
     steps, p = training(20)
-    assert [c.loops for c in plan(steps, replace(p, enough=50 * 1024)).calls] == [s.loops for s in steps]
+    assert [c.loops for c in plan(steps, replace(p, enough=50 * 1024)).calls] == [
+        s.loops for s in steps
+    ]
     assert [c.loops for c in plan(steps, p).calls] != [s.loops for s in steps]
 
 
@@ -238,15 +288,21 @@ def test_programs_of_thousands_of_kernels_are_planned_in_linear_time() -> None:
 
 
 @pytest.mark.parametrize("early", [False, True])
-def test_a_result_takes_the_memory_of_an_operand_that_is_read_for_the_last_time(early: bool) -> None:
+def test_a_result_takes_the_memory_of_an_operand_that_is_read_for_the_last_time(
+    early: bool,
+) -> None:
     x = leaf(512)
     values = [made(512) for _ in range(6)]
     steps = [step_of([a], [b], kind=STRAIGHT) for a, b in zip([x, *values], values, strict=False)]
     p = Planner([x], [ValueLayout(x.dtype, x.shape, (1,))], [values[-1]], {})
     program = plan(steps, p)
-    assert program.arena_bytes == 0 and {r.space for c in program.calls[1:] for r in c.refs} == {"output"}
+    assert program.arena_bytes == 0 and {r.space for c in program.calls[1:] for r in c.refs} == {
+        "output"
+    }
     replay(program, steps, p)
-    p = Planner([x], [ValueLayout(x.dtype, x.shape, (1,))], [values[2 if early else 4], values[-1]], {})
+    p = Planner(
+        [x], [ValueLayout(x.dtype, x.shape, (1,))], [values[2 if early else 4], values[-1]], {}
+    )
     replay(plan(steps, p), steps, p)
 
 
@@ -256,7 +312,9 @@ def test_a_residual_chain_needs_one_buffer() -> None:
     for _ in range(4):
         y = g.add(y, g.over_last("max", g.matmul(y, w)))
     program = check_close([y], normal_inputs([y]), threads=(1, 2)).program
-    assert program.arena_bytes == 64 * 64 * 4  # the products; the sum grows in the memory of the output
+    assert (
+        program.arena_bytes == 64 * 64 * 4
+    )  # the products; the sum grows in the memory of the output
 
 
 def test_a_chain_of_kernels_reuses_two_buffers() -> None:
@@ -283,7 +341,9 @@ def donated(outputs: list[Node], wishes: dict[int, int]) -> dict[int, int]:
     env = normal_inputs(outputs)
     program = compiled(outputs, donations=wishes)
     for threads in (1, 2):
-        for got, want in zip(execute(program, outputs, env, threads), oracle(outputs, env), strict=True):
+        for got, want in zip(
+            execute(program, outputs, env, threads), oracle(outputs, env), strict=True
+        ):
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
     return dict(program.donations)
 
@@ -336,7 +396,10 @@ BODIES = {
     "read behind": (False, [lanes(AT, REPLACING, copied(MORE))]),
     "read on a branch": (False, [lanes(AT, copied(OTHER, RARE), REPLACING, copied(MORE))]),
     "another place": (False, [lanes(AT, copied(OTHER, load(X, var(AT) * -1 + 69)), REPLACING)]),
-    "another loop": (False, [lanes(AT, copied(OTHER), REPLACING), lanes(LATER, copied(MORE, at=LATER))]),
+    "another loop": (
+        False,
+        [lanes(AT, copied(OTHER), REPLACING), lanes(LATER, copied(MORE, at=LATER))],
+    ),
 }
 
 
@@ -349,7 +412,9 @@ def test_a_value_that_a_body_knows_is_not_read_again(name: str) -> None:
     assert KernelStep(loops, (), (True,), [x, y], [new, other, more]).in_place(x, new) is allowed
     arrays = [np.random.default_rng(i).standard_normal(70).astype("float32") for i in range(5)]
     for target in ("avx2", "sse2") if allowed else ():
-        wanted, got = (loopkit.compiled(loops, arrays, target, in_place=pairs)[0] for pairs in ((), [(2, 0)]))
+        wanted, got = (
+            loopkit.compiled(loops, arrays, target, in_place=pairs)[0] for pairs in ((), [(2, 0)])
+        )
         assert_same_bits(got[2:], wanted[2:])
 
 
@@ -371,7 +436,9 @@ def test_memory_that_is_read_elsewhere_too_is_not_overwritten(build) -> None:
 def test_few_columns_may_be_normalised_in_place() -> None:
     """A column is read whole before its first element is written."""
     x = leaf(24, 24)
-    assert donated([g.sub(x, graph.expand(graph.reduce("max", x, (0,)), ((0, 24),)))], {0: 0}) == {0: 0}
+    assert donated([g.sub(x, graph.expand(graph.reduce("max", x, (0,)), ((0, 24),)))], {0: 0}) == {
+        0: 0
+    }
 
 
 def test_rows_may_be_normalised_in_place() -> None:
@@ -386,8 +453,13 @@ def test_every_reader_of_donated_memory_runs_before_the_update() -> None:
     where = position(outputs, w)
     assert donated(outputs, {0: where}) == {0: where}
     calls = compiled(outputs, donations={0: where}).program.calls
-    update = next(i for i, c in enumerate(calls) if any(r.space == "output" and r.number == 0 for r in c.refs))
-    assert all(not any(r.space == "input" and r.number == where for r in c.refs) for c in calls[update + 1 :])
+    update = next(
+        i for i, c in enumerate(calls) if any(r.space == "output" and r.number == 0 for r in c.refs)
+    )
+    assert all(
+        not any(r.space == "input" and r.number == where for r in c.refs)
+        for c in calls[update + 1 :]
+    )
 
 
 def test_no_donation_if_a_reader_needs_the_updated_value() -> None:
@@ -415,7 +487,9 @@ def lookup(index: Node, table: Node) -> Node:
     return node(Op.GATHER, (table, index), (0,))
 
 
-def run_in_place(outputs: list[Node], env: dict[Node, np.ndarray], wishes: dict[int, int]) -> list[np.ndarray]:
+def run_in_place(
+    outputs: list[Node], env: dict[Node, np.ndarray], wishes: dict[int, int]
+) -> list[np.ndarray]:
     """The inputs after a run that must fail, donated ones shared with outputs."""
     program = compiled(outputs, donations=wishes)
     arrays = [env[n].copy() for n in inputs_of(outputs)]

@@ -1,4 +1,5 @@
-"""Value ranges hold for every value, and are narrow enough that indices in range by construction need no check."""
+"""Value ranges hold for every value, and are narrow enough that indices in range by construction
+need no check."""
 
 from __future__ import annotations
 

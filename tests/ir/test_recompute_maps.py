@@ -21,7 +21,9 @@ def step(activation: Callable[[wf.Tensor], wf.Tensor]) -> list[wf.Tensor]:
     """The result of two linear layers with an activation between them, and its gradients."""
     random = np.random.default_rng(0)
     shapes = (ROWS, WIDTH), (WIDTH, WIDTH), (WIDTH,), (WIDTH, WIDTH)
-    leaves = [wf.tensor(random.standard_normal(s, dtype=np.float32), requires_grad=True) for s in shapes]
+    leaves = [
+        wf.tensor(random.standard_normal(s, dtype=np.float32), requires_grad=True) for s in shapes
+    ]
     x, a, b, c = leaves
     y = activation(x @ a + b) @ c
     return [y, *wf.grad(y.square().mean(), leaves)]
@@ -36,7 +38,16 @@ def compiled(outputs: list[wf.Tensor], least: int) -> tuple[Compiled, list[np.nd
 
 
 @pytest.mark.parametrize(
-    "activation", [F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.silu, F.mish, wf.relu, wf.tanh, lambda x: x.exp() * x.sin()]
+    "activation",
+    [
+        F.gelu,
+        lambda x: F.gelu(x, approximate="tanh"),
+        F.silu,
+        F.mish,
+        wf.relu,
+        wf.tanh,
+        lambda x: x.exp() * x.sin(),
+    ],
 )
 def test_no_bit_changes_and_no_more_is_stored(activation: Callable[[wf.Tensor], wf.Tensor]) -> None:
     stored, expected = compiled(step(activation), 1 << 60)

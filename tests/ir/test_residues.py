@@ -1,4 +1,5 @@
-"""Residue classes: they cover every index once, leave out only products that are 0, and give the gradients of strided windows."""
+"""Residue classes: they cover every index once, leave out only products that are 0, and give the
+gradients of strided windows."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def holds(mask: Mask, axes: list[Var], place: tuple[int, ...]) -> bool:
     return all(r.lo <= r.index.substitute(by).const < r.hi for r in mask)
 
 
-def covered(found: list[Residues], kept: list[Var], reduced: list[Var]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def covered(
+    found: list[Residues], kept: list[Var], reduced: list[Var]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Every index of a result that the classes write, and every term that they sum."""
     results, terms = [], []
     for c in found:
@@ -49,7 +52,10 @@ def covered(found: list[Residues], kept: list[Var], reduced: list[Var]) -> tuple
 @given(st.data())
 def test_classes_cover_each_result_once_and_every_term_under_the_mask(data: st.DataObject) -> None:
     small = st.integers(1, 5)
-    kept, reduced = ([Var(name, data.draw(st.integers(2, 7))) for name in names] for names in (("i", "j"), ("k", "l")))
+    kept, reduced = (
+        [Var(name, data.draw(st.integers(2, 7))) for name in names]
+        for names in (("i", "j"), ("k", "l"))
+    )
     tests = []
     for v, w in zip(kept, reduced, strict=True):
         e = var(v) - var(w) * data.draw(small) + data.draw(st.integers(-3, 9))
@@ -81,7 +87,11 @@ def test_residues_in_step_are_one_class() -> None:
 def test_without_congruences_the_axes_stay() -> None:
     kept, reduced = [Var("i", 5)], [Var("k", 3)]
     (only,) = classes(kept, reduced, mask_of([Range(var(kept[0]) - var(reduced[0]), 0, 4)]))
-    assert only.kept == kept and only.reduced == reduced and only.at == {v: var(v) for v in [*kept, *reduced]}
+    assert (
+        only.kept == kept
+        and only.reduced == reduced
+        and only.at == {v: var(v) for v in [*kept, *reduced]}
+    )
 
 
 @examples(200)
@@ -152,12 +162,22 @@ def test_dtypes(dtype: dt.DType) -> None:
 @given(st.data())
 def test_any_strided_gradient(data: st.DataObject) -> None:
     kernel = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
-    stride, padding, dilation = data.draw(st.integers(1, 5)), data.draw(st.integers(0, 3)), data.draw(st.integers(1, 3))
+    stride, padding, dilation = (
+        data.draw(st.integers(1, 5)),
+        data.draw(st.integers(0, 3)),
+        data.draw(st.integers(1, 3)),
+    )
     reach = (max(kernel) - 1) * dilation + 1
     size = [data.draw(st.integers(max(1, reach - 2 * padding), reach + 12)) for _ in range(2)]
-    channels, out, groups = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 17)), data.draw(st.integers(1, 2))
+    channels, out, groups = (
+        data.draw(st.integers(1, 9)),
+        data.draw(st.integers(1, 17)),
+        data.draw(st.integers(1, 2)),
+    )
     x = (data.draw(st.integers(1, 2)), channels * groups, *size)
-    outputs = [input_gradient(x, (out * groups, channels, *kernel), stride, padding, dilation, groups)]
+    outputs = [
+        input_gradient(x, (out * groups, channels, *kernel), stride, padding, dilation, groups)
+    ]
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
@@ -192,4 +212,7 @@ def test_no_product_with_a_zero_between_strides_is_computed() -> None:
     (kernel,) = (k.kernel for k in program.lowered.kernels)
     assert kernel is not None
     problems = analyse(kernel, {}, program.backend.target)
-    assert sum(groups_extent(p.batch) * p.m * p.n * p.k for p in problems) == 2 * 16 * 8 * 16 * 16 * 2 * 2
+    assert (
+        sum(groups_extent(p.batch) * p.m * p.n * p.k for p in problems)
+        == 2 * 16 * 8 * 16 * 16 * 2 * 2
+    )

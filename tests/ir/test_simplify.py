@@ -104,7 +104,10 @@ CASES: dict[str, tuple[Node, Node]] = {
     "max(-inf,x)": (op(Op.MAX, same(X, -np.inf), X), X),
     "max(x,lowest)": (op(Op.MAX, N, same(N, -(2**31))), N),
     "constants": (g.mul(X, g.add(same(X, 1.5), op(Op.SQRT, same(X, 4)))), g.mul(X, same(X, 3.5))),
-    "constants rounded": (g.div(same(X, 1), same(X, 3)), same(X, float(np.float32(1) / np.float32(3)))),
+    "constants rounded": (
+        g.div(same(X, 1), same(X, 3)),
+        same(X, float(np.float32(1) / np.float32(3))),
+    ),
     "exp of a constant stays": (g.exp(same(X, 1)), g.exp(same(X, 1))),
     "int constants": (g.add(N, op(Op.IDIV, same(N, -7), same(N, 2))), g.add(N, same(N, -4))),
     "cast of a constant": (graph.cast(same(N, 3), dt.float32), same(X, 3)),
@@ -127,13 +130,25 @@ CASES: dict[str, tuple[Node, Node]] = {
     "where nested": (g.where(C, g.where(C, X, Y), Y), g.where(C, X, Y)),
     "where bool": (g.where(C, true(), true(False)), C),
     "f32>f64>f32": (graph.cast(graph.cast(X, dt.float64), dt.float32), X),
-    "f32>i32>f32 stays": (graph.cast(graph.cast(X, dt.int32), dt.float32), graph.cast(graph.cast(X, dt.int32), dt.float32)),
+    "f32>i32>f32 stays": (
+        graph.cast(graph.cast(X, dt.int32), dt.float32),
+        graph.cast(graph.cast(X, dt.int32), dt.float32),
+    ),
     "i32>i64>u8": (graph.cast(graph.cast(N, dt.int64), dt.uint8), graph.cast(N, dt.uint8)),
-    "i32>u32>i64 stays": (graph.cast(graph.cast(N, dt.uint32), dt.int64), graph.cast(graph.cast(N, dt.uint32), dt.int64)),
+    "i32>u32>i64 stays": (
+        graph.cast(graph.cast(N, dt.uint32), dt.int64),
+        graph.cast(graph.cast(N, dt.uint32), dt.int64),
+    ),
     "detach": (g.exp(op(Op.DETACH, X)), g.exp(X)),
-    "reshape twice": (op(Op.RESHAPE, op(Op.RESHAPE, X, arg=(24,)), arg=(2, 12)), op(Op.RESHAPE, X, arg=(2, 12))),
+    "reshape twice": (
+        op(Op.RESHAPE, op(Op.RESHAPE, X, arg=(24,)), arg=(2, 12)),
+        op(Op.RESHAPE, X, arg=(2, 12)),
+    ),
     "reshape there and back": (op(Op.RESHAPE, op(Op.RESHAPE, X, arg=(24,)), arg=(4, 6)), X),
-    "permute twice": (op(Op.PERMUTE, op(Op.PERMUTE, LONG, arg=(2, 0, 1)), arg=(1, 0, 2)), op(Op.PERMUTE, LONG, arg=(0, 2, 1))),
+    "permute twice": (
+        op(Op.PERMUTE, op(Op.PERMUTE, LONG, arg=(2, 0, 1)), arg=(1, 0, 2)),
+        op(Op.PERMUTE, LONG, arg=(0, 2, 1)),
+    ),
     "permute there and back": (op(Op.PERMUTE, op(Op.PERMUTE, X, arg=(1, 0)), arg=(1, 0)), X),
     "permute identity": (op(Op.PERMUTE, X, arg=(0, 1)), X),
     "flip twice": (flip(flip(X, 0, 1), 1), flip(X, 0)),
@@ -147,28 +162,52 @@ CASES: dict[str, tuple[Node, Node]] = {
     "slice undoes pad": (cut(pad(X, a0=(1, 2, 1)), a0=(1, 8, 2)), X),
     "slice less than pad": (cut(pad(X, a0=(3, 2, 0)), a0=(1, 9, 1)), pad(X, a0=(2, 2, 0))),
     "slice more than pad": (cut(pad(X, a0=(3, 2, 0)), a0=(4, 6, 1)), cut(X, a0=(1, 3, 1))),
-    "slice across pad": (cut(pad(X, a0=(3, 2, 0)), a0=(2, 5, 1)), pad(cut(X, a0=(0, 2, 1)), a0=(1, 0, 0))),
-    "expand twice": (graph.expand(graph.expand(X, ((1, 5),)), ((0, 2), (3, 7))), graph.expand(X, ((0, 2), (2, 5), (3, 7)))),
+    "slice across pad": (
+        cut(pad(X, a0=(3, 2, 0)), a0=(2, 5, 1)),
+        pad(cut(X, a0=(0, 2, 1)), a0=(1, 0, 0)),
+    ),
+    "expand twice": (
+        graph.expand(graph.expand(X, ((1, 5),)), ((0, 2), (3, 7))),
+        graph.expand(X, ((0, 2), (2, 5), (3, 7))),
+    ),
     "expand nothing": (op(Op.EXPAND, X, arg=()), X),
     "slice of expand": (
         cut(graph.expand(X, ((1, 5),)), a1=(1, 3, 1), a2=(2, 4, 1)),
         graph.expand(cut(X, a1=(2, 4, 1)), ((1, 2),)),
     ),
     "slice of the first choice": (cut(CHOICE, a1=(0, 3, 2)), cut(X, a1=(0, 3, 2))),
-    "slice of the second choice": (cut(CHOICE, a0=(1, 2, 1), a1=(3, 6, 1)), cut(Y, a0=(1, 2, 1), a1=(3, 6, 1))),
+    "slice of the second choice": (
+        cut(CHOICE, a0=(1, 2, 1), a1=(3, 6, 1)),
+        cut(Y, a0=(1, 2, 1), a1=(3, 6, 1)),
+    ),
     "slice of nested choices": (
         cut(g.where(op(Op.AND, LATE, op(Op.LT, COLUMN, g.like(5, COLUMN))), X, Y), a1=(3, 5, 1)),
         cut(X, a1=(3, 5, 1)),
     ),
-    "slice of no choice": (cut(g.where(op(Op.AND, C, LATE), X, Y), a1=(0, 3, 1)), cut(Y, a1=(0, 3, 1))),
+    "slice of no choice": (
+        cut(g.where(op(Op.AND, C, LATE), X, Y), a1=(0, 3, 1)),
+        cut(Y, a1=(0, 3, 1)),
+    ),
     "slice across a choice stays": (cut(CHOICE, a1=(2, 4, 1)), cut(CHOICE, a1=(2, 4, 1))),
-    "view of a constant": (flip(op(Op.RESHAPE, same(X, 2), arg=(24,)), 0), graph.full(2, dt.float32, (24,))),
+    "view of a constant": (
+        flip(op(Op.RESHAPE, same(X, 2), arg=(24,)), 0),
+        graph.full(2, dt.float32, (24,)),
+    ),
     "pad of zeros": (pad(same(X, 0), a0=(1, 1, 0)), graph.full(0, dt.float32, (6, 6))),
     "sum of sums stays": (total(total(LONG, 1), 0, 1), total(total(LONG, 1), 0, 1)),
     "sum of sums of integers": (total(total(N, 1), 0), total(N, 0, 1)),
-    "max of maxima": (total(total(LONG, 1, kind="max"), 0, 1, kind="max"), total(LONG, 0, 1, 2, kind="max")),
-    "max of sum stays": (total(total(LONG, 1), 0, kind="max"), total(total(LONG, 1), 0, kind="max")),
-    "sum over one": (total(cut(X, a1=(2, 3, 1)), 1), op(Op.RESHAPE, cut(X, a1=(2, 3, 1)), arg=(4,))),
+    "max of maxima": (
+        total(total(LONG, 1, kind="max"), 0, 1, kind="max"),
+        total(LONG, 0, 1, 2, kind="max"),
+    ),
+    "max of sum stays": (
+        total(total(LONG, 1), 0, kind="max"),
+        total(total(LONG, 1), 0, kind="max"),
+    ),
+    "sum over one": (
+        total(cut(X, a1=(2, 3, 1)), 1),
+        op(Op.RESHAPE, cut(X, a1=(2, 3, 1)), arg=(4,)),
+    ),
     "sum over one and more": (total(graph.reshape(X, (1, 4, 6)), 0, 2), total(X, 1)),
     "sum of no axes": (total(X), X),
     "sum of copies int": (
@@ -176,7 +215,10 @@ CASES: dict[str, tuple[Node, Node]] = {
         g.mul(total(graph.expand(N, ((2, 2),)), 1), graph.full(3, dt.int32, (4, 2))),
     ),
     "max of copies": (total(graph.expand(X, ((1, 3),)), 1, 2, kind="max"), total(X, 1, kind="max")),
-    "sum of copies float stays": (total(graph.expand(X, ((1, 3),)), 1), total(graph.expand(X, ((1, 3),)), 1)),
+    "sum of copies float stays": (
+        total(graph.expand(X, ((1, 3),)), 1),
+        total(graph.expand(X, ((1, 3),)), 1),
+    ),
     "sum of ones": (total(same(X, 1), 1), graph.full(6, dt.float32, (4,))),
     "sum of halves": (total(same(X, 0.5), 1), graph.full(3, dt.float32, (4,))),
     "sum of infinities": (total(same(X, -np.inf), 0, 1), graph.const(-np.inf, dt.float32)),
@@ -186,7 +228,10 @@ CASES: dict[str, tuple[Node, Node]] = {
     "windows": (g.window(LONG, 1, 4, 4), WINDOWS),
     "window of all": (g.window(LONG, 1, 14, 1), op(Op.RESHAPE, LONG, arg=(2, 1, 14, 3))),
     "overlapping windows stay": (g.window(LONG, 1, 4, 2), g.window(LONG, 1, 4, 2)),
-    "sum of windows": (total(SPREAD, 2), pad(op(Op.RESHAPE, graph.permute(GRID, (0, 2, 1)), arg=(2, 12)), a1=(0, 1, 0))),
+    "sum of windows": (
+        total(SPREAD, 2),
+        pad(op(Op.RESHAPE, graph.permute(GRID, (0, 2, 1)), arg=(2, 12)), a1=(0, 1, 0)),
+    ),
 }
 
 
@@ -218,14 +263,18 @@ def test_sum_of_equal_floats(dtype: dt.DType, value: float, count: int) -> None:
     (folded,) = simplify([total(x, 0)])
     exact = dt.rounded(value, dtype) * count
     assert folded.op is Op.CONST
-    np.testing.assert_allclose(folded.arg, dt.rounded(exact, dtype), rtol=20 * 2.0**-dtype.digits)  # a rounding a doubling
+    np.testing.assert_allclose(
+        folded.arg, dt.rounded(exact, dtype), rtol=20 * 2.0**-dtype.digits
+    )  # a rounding a doubling
 
 
 def test_every_rule_has_a_case() -> None:
     trace: Trace = []
     for before, _ in CASES.values():
         simplify([before], trace)
-    assert {rule.__name__ for rules in SIMPLIFY.values() for rule in rules} == {name for name, _, _ in trace}
+    assert {rule.__name__ for rules in SIMPLIFY.values() for rule in rules} == {
+        name for name, _, _ in trace
+    }
 
 
 @pytest.mark.thinned(by=shown)
@@ -246,7 +295,9 @@ def test_simplified_row_equals_the_row(row: Row) -> None:
 def test_holds_exactly_agrees_with_numpy() -> None:
     for wide in dt.ALL:
         for narrow in dt.ALL:
-            want = np.can_cast(narrow.numpy, wide.numpy) and not (wide is dt.float64 and narrow.bits == 64 and narrow.is_int)
+            want = np.can_cast(narrow.numpy, wide.numpy) and not (
+                wide is dt.float64 and narrow.bits == 64 and narrow.is_int
+            )
             assert holds_exactly(wide, narrow) == want, (wide, narrow)
 
 
@@ -272,7 +323,9 @@ def test_pool_with_a_remainder_pads_only() -> None:
     assert gx is not None
     assert not _ops(*simplify([y, gx])) & {Op.SKEW, Op.UNSKEW}
     rng = np.random.default_rng(0)
-    np.testing.assert_array_equal(*run([gx, *simplify([gx])], {x: rng.normal(size=x.shape).astype(np.float32)}))
+    np.testing.assert_array_equal(
+        *run([gx, *simplify([gx])], {x: rng.normal(size=x.shape).astype(np.float32)})
+    )
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
@@ -308,7 +361,11 @@ def test_windows_of_which_only_the_first_places_are_kept() -> None:
 def _unary(draw_: st.DrawFn, x: Node) -> Node:
     if x.dtype is dt.float32:
         return op(draw_(st.sampled_from([Op.NEG, Op.SQRT, Op.FLOOR])), x)
-    return op(Op.NEG, x) if x.dtype is not dt.bool_ else op(Op.XOR, x, graph.full(True, dt.bool_, x.shape))
+    return (
+        op(Op.NEG, x)
+        if x.dtype is not dt.bool_
+        else op(Op.XOR, x, graph.full(True, dt.bool_, x.shape))
+    )
 
 
 def _binary(draw_: st.DrawFn, a: Node, b: Node) -> Node:
@@ -347,7 +404,9 @@ def _random_node(draw_: st.DrawFn, known: list[Node]) -> Node:
             return _binary(draw_, a, draw_(st.sampled_from(same_dtype)))
         case 3:
             conditions = [n for n in known if n.dtype is dt.bool_]
-            return g.where(draw_(st.sampled_from(conditions)), a, draw_(st.sampled_from(same_dtype)))
+            return g.where(
+                draw_(st.sampled_from(conditions)), a, draw_(st.sampled_from(same_dtype))
+            )
         case 4:
             return graph.cast(a, draw_(st.sampled_from([dt.float32, dt.int32, dt.bool_])))
     return _view(draw_, a)
@@ -356,7 +415,19 @@ def _random_node(draw_: st.DrawFn, known: list[Node]) -> Node:
 @given(st.data())
 @examples(80)
 def test_random_graphs_keep_their_bits(data: st.DataObject) -> None:
-    known = [X, N, C, same(X, 0), same(X, 1), same(X, -0.0), same(X, 2), same(N, 0), same(N, 1), true(), true(False)]
+    known = [
+        X,
+        N,
+        C,
+        same(X, 0),
+        same(X, 1),
+        same(X, -0.0),
+        same(X, 2),
+        same(N, 0),
+        same(N, 1),
+        true(),
+        true(False),
+    ]
     for _ in range(data.draw(st.integers(1, 25))):
         known.append(_random_node(data.draw, known))
     roots = known[-3:]

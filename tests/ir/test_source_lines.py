@@ -1,4 +1,5 @@
-"""Every Node that the compiler makes has the user's line that it stands for, never that of who asked for the program."""
+"""Every Node that the compiler makes has the user's line that it stands for, never that of who
+asked for the program."""
 
 from __future__ import annotations
 
@@ -75,7 +76,11 @@ def nodes_of(c: Compiled) -> list[Node]:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nodes_have_lines_of_the_expression(name: str) -> None:
     c, asking = compiled(GRAPHS[name]())
-    lines = {n.site[:2] for n in nodes_of(c) if n.site is not None and not (n.op in LEAVES or is_constant(n))}
+    lines = {
+        n.site[:2]
+        for n in nodes_of(c)
+        if n.site is not None and not (n.op in LEAVES or is_constant(n))
+    }
     first = GRAPHS[name].__code__.co_firstlineno
     wrong = {line for line in lines if line[0] != __file__ or not first < line[1] < first + 8}
     assert lines and wrong == set() and not first < asking < first + 8
@@ -88,8 +93,14 @@ def test_inputs_have_no_line_of_who_asks() -> None:
 
 def test_what_decorates_a_function_of_the_package_is_no_line_of_the_users() -> None:
     namespace: dict[str, Any] = {}
-    inside = Path(wf.__file__).parent / "ir" / "graph" / "made.py"  # a function of the package, as far as its frames say
-    exec(compile("def made(): return user_site()", inside, "exec"), {"user_site": user_site}, namespace)
+    inside = (
+        Path(wf.__file__).parent / "ir" / "graph" / "made.py"
+    )  # a function of the package, as far as its frames say
+    exec(
+        compile("def made(): return user_site()", inside, "exec"),
+        {"user_site": user_site},
+        namespace,
+    )
     with_context = keeping_sites()(namespace["made"])
     assert with_context() == (__file__, sys._getframe().f_lineno)
 

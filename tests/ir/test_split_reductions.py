@@ -41,14 +41,18 @@ def normal(*shape: int) -> np.ndarray:
     ],
     ids=str,
 )
-def test_long_reductions_of_any_shape_and_kind(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+def test_long_reductions_of_any_shape_and_kind(
+    shape: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
     x = normal(*shape)
     small = random.integers(-100, 100, shape, dtype=np.int8)
     t, i, exact = wf.tensor(x), wf.tensor(small), x.astype(np.float64)
     with options.override(num_threads=3):
         assert np.allclose(t.sum(axis=axes).numpy(), exact.sum(axis=axes), rtol=1e-5, atol=1e-2)
         assert np.allclose((t * t).sum(axis=axes).numpy(), (exact**2).sum(axis=axes), rtol=1e-5)
-        assert np.allclose((t + 1).exp().sum(axis=axes).numpy(), np.exp(exact + 1).sum(axis=axes), rtol=1e-5)
+        assert np.allclose(
+            (t + 1).exp().sum(axis=axes).numpy(), np.exp(exact + 1).sum(axis=axes), rtol=1e-5
+        )
         assert (t.max(axis=axes).numpy() == x.max(axis=axes)).all()
         assert ((t + 3).min(axis=axes).numpy() == (x + np.float32(3)).min(axis=axes)).all()
         assert ((t * 0 + 1).prod(axis=axes).numpy() == 1).all()
@@ -63,7 +67,9 @@ def test_maps_are_part_of_a_sum_whose_extent_has_no_divisors() -> None:
 
 def test_narrow_columns_fill_vectors() -> None:
     with options.override(target="avx512"):
-        (extents, schedule), *_ = schedules(wf.tensor(np.zeros((262144, 8), np.float32)).sum(axis=0))
+        (extents, schedule), *_ = schedules(
+            wf.tensor(np.zeros((262144, 8), np.float32)).sum(axis=0)
+        )
     assert extents[-2:] == (8, 8) and "blocks of 64" in schedule and "registers" in schedule
 
 
@@ -75,21 +81,36 @@ def test_a_transposed_array_is_summed_in_its_order() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "axes"),
-    [((LARGE // 640, 640), (0,)), ((LARGE + 4096,), (0,)), ((3, LARGE // 2), (1,)), ((64, 64, LARGE // 4096), (0, 1))],
+    [
+        ((LARGE // 640, 640), (0,)),
+        ((LARGE + 4096,), (0,)),
+        ((3, LARGE // 2), (1,)),
+        ((64, 64, LARGE // 4096), (0, 1)),
+    ],
     ids=str,
 )
 def test_mean_and_variance_read_memory_once(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     x = normal(*shape)
-    found = compiled_behind("explain", [(t := wf.tensor(x)).mean(axis=axes), t.var(axis=axes)], (), {})
+    found = compiled_behind(
+        "explain", [(t := wf.tensor(x)).mean(axis=axes), t.var(axis=axes)], (), {}
+    )
     assert found is not None
-    readers = [k for k in found.in_order() if k.kernel and any(n.size == x.size for n in k.kernel.inputs)]
+    readers = [
+        k for k in found.in_order() if k.kernel and any(n.size == x.size for n in k.kernel.inputs)
+    ]
     assert len(readers) == 1
     assert np.allclose(t.mean(axis=axes).numpy(), x.mean(axis=axes, dtype=np.float64), atol=1e-6)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
-@pytest.mark.parametrize(("shape", "axes"), [((LARGE // 512, 512), (0,)), ((LARGE,), (0,)), ((3, LARGE // 2 + 3), (1,))], ids=str)
-def test_variance_in_parts_is_stable(shape: tuple[int, ...], axes: tuple[int, ...], offset: float) -> None:
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((LARGE // 512, 512), (0,)), ((LARGE,), (0,)), ((3, LARGE // 2 + 3), (1,))],
+    ids=str,
+)
+def test_variance_in_parts_is_stable(
+    shape: tuple[int, ...], axes: tuple[int, ...], offset: float
+) -> None:
     x = normal(*shape) + np.float32(offset)
     exact = x.astype(np.float64).var(axis=axes)
     tolerance = 1e-6 + offset * 2.0**-24  # means are off by half a unit

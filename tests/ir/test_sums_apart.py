@@ -1,4 +1,5 @@
-"""Sums of added products: which are taken apart, that the values stay right, and what the gradient of a shared weight becomes."""
+"""Sums of added products: which are taken apart, that the values stay right, and what the gradient
+of a shared weight becomes."""
 
 from __future__ import annotations
 
@@ -53,7 +54,11 @@ def test_a_sum_that_gains_nothing_stays_as_it_is() -> None:
     shared = added(product(), product())
     x, y = harness.leaf(48, 40, 56), harness.leaf(48, 40, 56)
     elementwise = reduce("add", added(node(Op.MUL, (x, y)), x), (1,))
-    for roots in ([reduce("add", shared, (1,)), shared], [elementwise], [reduce("max", shared, (1,))]):
+    for roots in (
+        [reduce("add", shared, (1,)), shared],
+        [elementwise],
+        [reduce("max", shared, (1,))],
+    ):
         assert sums_apart(roots) == roots
 
 
@@ -62,11 +67,15 @@ def test_the_gradient_of_a_weight_used_three_times_is_three_contractions(dtype: 
     rng = np.random.default_rng(0)
     w = wf.tensor(rng.standard_normal((96, 96)) / 10, dtype=dtype, requires_grad=True)
     xs = [wf.tensor(rng.standard_normal((64, 96)), dtype=dtype) for _ in range(3)]
-    gradient = wf.grad(sum(((x @ w).tanh().sum() for x in xs[1:]), (xs[0] @ w).tanh().sum()), [w])[0]
+    gradient = wf.grad(sum(((x @ w).tanh().sum() for x in xs[1:]), (xs[0] @ w).tanh().sum()), [w])[
+        0
+    ]
     program = compiled_behind("explain", [gradient], (), {})
     assert program is not None
     assert [k.lowered.schedule.split()[0] for k in program.in_order() if k.kernel] == ["packed"] * 6
     exact = [np.asarray(t.numpy(), np.float64) for t in (*xs, w)]
     expected = sum(x.T @ (1 - np.tanh(x @ exact[3]) ** 2) for x in exact[:3])
-    error = np.abs(np.asarray(gradient.numpy(), np.float64) - expected).max() / np.abs(expected).max()
+    error = (
+        np.abs(np.asarray(gradient.numpy(), np.float64) - expected).max() / np.abs(expected).max()
+    )
     assert error < (1e-6 if dtype is wf.float32 else 2e-2)

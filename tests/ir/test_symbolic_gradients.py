@@ -1,4 +1,5 @@
-"""Symbolic gradients: first and second order against central differences in float64, and the special points."""
+"""Symbolic gradients: first and second order against central differences in float64, and the
+special points."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ from weft.ir.ops.interp import run
 from weft.ir.passes.rows_as_masks import rows_as_masks
 from weft.ir.passes.simplify import simplify
 
-SMOOTH = [r for r in ROWS if r.differentiable and not any(name in r.name for name in ("float32", "float16"))]
+SMOOTH = [
+    r
+    for r in ROWS
+    if r.differentiable and not any(name in r.name for name in ("float32", "float16"))
+]
 SERIAL = iter(range(10**7, 10**8))
 
 
@@ -40,7 +45,11 @@ def _inner(a: list[np.ndarray], b: list[np.ndarray]) -> float:
 
 
 def _check_vjp(
-    outputs: list[Node], env: dict[Node, np.ndarray], wrt: list[Node], rng: np.random.Generator, rtol: float
+    outputs: list[Node],
+    env: dict[Node, np.ndarray],
+    wrt: list[Node],
+    rng: np.random.Generator,
+    rtol: float,
 ) -> list[Node]:
     """Compares <cotangent, f(x + h v) - f(x - h v)> / 2h with <vjp, v> and returns the vjp."""
     cotangents = [_leaf(*n.shape) for n in outputs]
@@ -51,10 +60,15 @@ def _check_vjp(
     env.update(zip(cotangents, weights, strict=True))
     direction = [rng.normal(size=w.shape) for w in wrt]
     h = 1e-5
-    ahead, behind = (run(outputs, env | {w: env[w] + s * h * v for w, v in zip(wrt, direction, strict=True)}) for s in (1, -1))
+    ahead, behind = (
+        run(outputs, env | {w: env[w] + s * h * v for w, v in zip(wrt, direction, strict=True)})
+        for s in (1, -1)
+    )
     numeric = (_inner(ahead, weights) - _inner(behind, weights)) / (2 * h)
     symbolic = _inner(run(pulled, env), direction)
-    scale = max(1.0, abs(numeric), _inner([np.abs(a) for a in ahead], [np.abs(w) for w in weights]) / 100)
+    scale = max(
+        1.0, abs(numeric), _inner([np.abs(a) for a in ahead], [np.abs(w) for w in weights]) / 100
+    )
     assert abs(symbolic - numeric) <= rtol * scale, (symbolic, numeric)
     return pulled
 
@@ -147,7 +161,11 @@ MASKED = {
         lambda v: -np.sin(v) / v - 2 * np.cos(v) / v**2 + 2 * np.sin(v) / v**3,
     ),
     "x log x": (lambda x: g.mul(x, g.log(x)), lambda v: np.log(v) + 1, lambda v: 1 / v),
-    "x^1.5": (lambda x: node(Op.POW, (x, g.like(1.5, x))), lambda v: 1.5 * v**0.5, lambda v: 0.75 * v**-0.5),
+    "x^1.5": (
+        lambda x: node(Op.POW, (x, g.like(1.5, x))),
+        lambda v: 1.5 * v**0.5,
+        lambda v: 0.75 * v**-0.5,
+    ),
     "exp": (lambda x: g.exp(g.scale(x, 1e3)), None, None),
 }
 
@@ -181,7 +199,9 @@ def test_mask_holds_behind_a_reduction() -> None:
     x = _leaf(2, 2)
     length = node(Op.SQRT, (graph.reduce("add", g.mul(x, x), (1,)),))
     spread = graph.expand(length, ((1, 2),))
-    y = g.where(node(Op.LT, (graph.zeros_like(spread), spread)), g.div(x, spread), graph.zeros_like(x))
+    y = g.where(
+        node(Op.LT, (graph.zeros_like(spread), spread)), g.div(x, spread), graph.zeros_like(x)
+    )
     weight = graph.reshape(graph.cast(node(Op.IOTA, arg=4), dt.float64), (2, 2))
     (first,) = grad(g.mul(y, weight), [x])
     assert first is not None
@@ -222,7 +242,13 @@ def test_ties_of_reduce_max_share_the_gradient() -> None:
     x = _leaf(5)
     (gx,) = grad(graph.reduce("max", x, (0,)), [x])
     assert gx is not None
-    assert run([gx], {x: np.array([1.0, 3.0, 3.0, 2.0, 3.0])})[0].tolist() == [0, 1 / 3, 1 / 3, 0, 1 / 3]
+    assert run([gx], {x: np.array([1.0, 3.0, 3.0, 2.0, 3.0])})[0].tolist() == [
+        0,
+        1 / 3,
+        1 / 3,
+        0,
+        1 / 3,
+    ]
 
 
 def test_relu_at_zero_is_zero() -> None:
@@ -245,11 +271,17 @@ def test_product_with_zeros(zeros: tuple[int, ...]) -> None:
     assert second is not None
     got, hessian_v = run([first, second], {x: at, v: direction})
     np.testing.assert_allclose(got, want)
-    pairs = [sum(direction[j] * np.prod(np.delete(at, [i, j])) for j in range(4) if j != i) for i in range(4)]
+    pairs = [
+        sum(direction[j] * np.prod(np.delete(at, [i, j])) for j in range(4) if j != i)
+        for i in range(4)
+    ]
     np.testing.assert_allclose(hessian_v, pairs)
 
 
-@pytest.mark.parametrize(("exponent", "slopes"), [(0.0, [0, 0, 0]), (1.0, [1, 1, 1]), (2.0, [0, 4, -4]), (3.0, [0, 12, 12])])
+@pytest.mark.parametrize(
+    ("exponent", "slopes"),
+    [(0.0, [0, 0, 0]), (1.0, [1, 1, 1]), (2.0, [0, 4, -4]), (3.0, [0, 12, 12])],
+)
 @pytest.mark.parametrize("constant", [True, False])
 def test_power_at_zero_and_below(exponent: float, slopes: list[float], constant: bool) -> None:
     x, p = _leaf(3), _leaf(3)
@@ -259,7 +291,11 @@ def test_power_at_zero_and_below(exponent: float, slopes: list[float], constant:
     assert first is not None
     assert run([first], at)[0].tolist() == slopes
     (second,) = grad(first, [x])
-    want = exponent * (exponent - 1) * np.array([0.0 if exponent == 3 else 1.0, 2.0 ** (exponent - 2), (-2.0) ** (exponent - 2)])
+    want = (
+        exponent
+        * (exponent - 1)
+        * np.array([0.0 if exponent == 3 else 1.0, 2.0 ** (exponent - 2), (-2.0) ** (exponent - 2)])
+    )
     np.testing.assert_allclose(np.zeros(3) if second is None else run([second], at)[0], want)
 
 
@@ -286,13 +322,16 @@ def test_gather_of_one_label_per_row_needs_no_scatter() -> None:
     assert Op.SCATTER not in _ops(mask)
 
 
-@pytest.mark.parametrize(("axes", "dims"), [((0, 2), (3, 5)), ((1, 0), (2, 3)), ((2, 1), (5, 2)), ((0, 1, 2), (3, 2, 5))])
+@pytest.mark.parametrize(
+    ("axes", "dims"), [((0, 2), (3, 5)), ((1, 0), (2, 3)), ((2, 1), (5, 2)), ((0, 1, 2), (3, 2, 5))]
+)
 def test_gather_by_rows_of_any_axes(axes: tuple[int, ...], dims: tuple[int, ...]) -> None:
     x = _leaf(3, 2, 5)
     counted = len(axes) - 1
     rows = dims[:counted]
     counts = [
-        graph.expand(node(Op.IOTA, arg=d), tuple((b, e) for b, e in enumerate(rows) if b != a)) for a, d in enumerate(rows)
+        graph.expand(node(Op.IOTA, arg=d), tuple((b, e) for b, e in enumerate(rows) if b != a))
+        for a, d in enumerate(rows)
     ]
     chosen = graph.leaf(next(SERIAL), dt.int64, rows)
     y = node(Op.GATHER, (x, *counts, chosen), axes)

@@ -31,17 +31,25 @@ from weft.ir.loops.verify import LoopError, verify
 from weft.ir.program.in_place import Accesses
 
 M, N, K = 16, 16, 16
-A, B, OUT = argument("a", dt.float32, M * K), argument("b", dt.float32, K * N), argument("out", dt.float32, M * N)
+A, B, OUT = (
+    argument("a", dt.float32, M * K),
+    argument("b", dt.float32, K * N),
+    argument("out", dt.float32, M * N),
+)
 ROWS, LANES_TILE = Buf("rows", dt.float32, M * K, SCRATCH), Buf("lanes", dt.float32, K * N, SCRATCH)
 ACC = Buf("acc", dt.float32, M * N, THREAD)
-PRODUCT = Multiply(ACC, Matrix(ROWS, Index(), K, 1), Matrix(LANES_TILE, Index(), 1, N), (M, N, K), (16, 16))
+PRODUCT = Multiply(
+    ACC, Matrix(ROWS, Index(), K, 1), Matrix(LANES_TILE, Index(), 1, N), (M, N, K), (16, 16)
+)
 
 
 def copied(source: Buf, to: Buf, rows: int = M) -> Stmt:
     """A tile, of which the rows behind some are zeros."""
     piece = Var("piece", to.size // 4)
     mask = mask_of([Range(var(piece), 0, rows * K // 4)])
-    return For(piece, piece.extent, LANES, [Copy(to, var(piece) * 4, source, var(piece) * 4, 4, mask)])
+    return For(
+        piece, piece.extent, LANES, [Copy(to, var(piece) * 4, source, var(piece) * 4, 4, mask)]
+    )
 
 
 def program(*body: Stmt) -> Loops:
@@ -90,7 +98,9 @@ def test_float32_factors_are_rounded_to_tf32() -> None:
     a[:] = 1 + 2.0**-12
     loops = program(copied(A, ROWS), copied(B, LANES_TILE), Commit(), Wait(0), PRODUCT)
     got = interpreted(loops, [a, b, out])[0][2]
-    np.testing.assert_array_equal(got, in_fragments(np.ones((M, K), np.float32) @ b.reshape(K, N) + 1))
+    np.testing.assert_array_equal(
+        got, in_fragments(np.ones((M, K), np.float32) @ b.reshape(K, N) + 1)
+    )
 
 
 def test_the_text_tells_every_part_of_a_statement() -> None:
@@ -107,7 +117,9 @@ def test_the_text_tells_every_part_of_a_statement() -> None:
 @pytest.mark.parametrize("shape", [(128, 64), (32, 96), (16, 16)])
 def test_every_sum_has_one_place(shape: tuple[int, int]) -> None:
     row, lane = places(shape, (16, 16))
-    assert sorted(zip(row, lane, strict=True)) == [(i, j) for i in range(shape[0]) for j in range(shape[1])]
+    assert sorted(zip(row, lane, strict=True)) == [
+        (i, j) for i in range(shape[0]) for j in range(shape[1])
+    ]
 
 
 PIECE = Copy(ROWS, Index(), A, Index(), 4)

@@ -21,9 +21,15 @@ from weft.ir.graph.op import VIEWS, Op
 from weft.ir.graph.views import push
 from weft.ir.ops.interp import run
 
-VIEW_ROWS = [r for r in ROWS if r.name.split("-")[0] in {op.value for op in VIEWS} and r.inputs[0].dtype is dt.float64]
+VIEW_ROWS = [
+    r
+    for r in ROWS
+    if r.name.split("-")[0] in {op.value for op in VIEWS} and r.inputs[0].dtype is dt.float64
+]
 LINEAR = ("gather", "scatter", "scan", "reduce-add")
-LINEAR_ROWS = VIEW_ROWS + [r for r in ROWS if r.name.startswith(LINEAR) and r.name.endswith("float64")]
+LINEAR_ROWS = VIEW_ROWS + [
+    r for r in ROWS if r.name.startswith(LINEAR) and r.name.endswith("float64")
+]
 
 
 def value_of(index: Index, env: Mapping[Var, int]) -> int:
@@ -83,7 +89,9 @@ def _random_view(draw: st.DrawFn, x: Node) -> Node:
             return graph.permute(x, tuple(draw(st.permutations(range(x.ndim)))))
         case "reshape":
             sizes = (x.size,), (1, x.size), (x.size // 2, 2), (2, x.size // 2), (3, x.size // 3)
-            return graph.reshape(x, draw(st.sampled_from([s for s in sizes if np.prod(s) == x.size])))
+            return graph.reshape(
+                x, draw(st.sampled_from([s for s in sizes if np.prod(s) == x.size]))
+            )
         case "flip" if x.ndim:
             return node(Op.FLIP, (x,), (axis,))
         case "slice" if x.ndim:
@@ -95,7 +103,10 @@ def _random_view(draw: st.DrawFn, x: Node) -> Node:
         case "pad" if x.size < 60:
             return node(Op.PAD, (x,), tuple(draw(st.tuples(*[st.integers(0, 2)] * 3)) for _ in d))
         case "skew" | "unskew" if x.ndim > 1:
-            k, step = draw(st.sampled_from([a for a in range(x.ndim) if a != axis])), draw(st.integers(1, 2))
+            k, step = (
+                draw(st.sampled_from([a for a in range(x.ndim) if a != axis])),
+                draw(st.integers(1, 2)),
+            )
             if kind == "unskew" and x.size < 60:
                 return node(Op.UNSKEW, (x,), (axis, k, step))
             if d[axis] > (d[k] - 1) * step:
@@ -129,7 +140,9 @@ def test_adjoint(row: Row) -> None:
     assert back is not None
     env = dict(zip(arguments, arrays, strict=True)) | {y: rng.normal(size=out.shape)}
     forward, backward = run([out, back], env)
-    np.testing.assert_allclose((forward * env[y]).sum(), (backward * arrays[0]).sum(), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        (forward * env[y]).sum(), (backward * arrays[0]).sum(), rtol=1e-12, atol=1e-12
+    )
 
 
 # ---------------------------------------------------------------- index algebra
@@ -162,7 +175,10 @@ def _step(draw: st.DrawFn, known: list[Pair]) -> Pair:
 @examples(300)
 def test_index_algebra_equals_integers(data: st.DataObject) -> None:
     variables = [Var(name, data.draw(st.sampled_from([1, 2, 3, 4, 6, 8]))) for name in "xyz"]
-    points = [dict(zip(variables, p, strict=True)) for p in itertools.product(*(range(v.extent) for v in variables))]
+    points = [
+        dict(zip(variables, p, strict=True))
+        for p in itertools.product(*(range(v.extent) for v in variables))
+    ]
     known: list[Pair] = [(var(v), [p[v] for p in points]) for v in variables]
     for _ in range(data.draw(st.integers(1, 8))):
         known.append(_step(data.draw, known))
@@ -184,7 +200,9 @@ def test_substitution_equals_integers(data: st.DataObject) -> None:
     index = known[-1][0]
     moved = index.substitute({x: var(outer) * 4 + var(inner), y: var(z) * -1 + 5})
     for o, i, k in itertools.product(range(3), range(4), range(6)):
-        assert value_of(moved, {outer: o, inner: i, z: k}) == value_of(index, {x: 4 * o + i, y: 5 - k})
+        assert value_of(moved, {outer: o, inner: i, z: k}) == value_of(
+            index, {x: 4 * o + i, y: 5 - k}
+        )
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4), (4, 1, 3), (5,), (1, 6), (2, 2, 2, 3)])
@@ -193,7 +211,9 @@ def test_unravel_and_row_major_are_inverse(shape: tuple[int, ...]) -> None:
     parts = unravel(var(position), shape)
     assert row_major(parts, shape) == var(position)
     for p in range(position.extent):
-        assert tuple(value_of(i, {position: p}) for i in parts) == tuple(int(v) for v in np.unravel_index(p, shape))
+        assert tuple(value_of(i, {position: p}) for i in parts) == tuple(
+            int(v) for v in np.unravel_index(p, shape)
+        )
     axes = [Var(f"i{a}", d) for a, d in enumerate(shape)]
     whole = row_major([var(v) if v.extent > 1 else Index() for v in axes], shape)
     assert unravel(whole, shape) == [var(v) if v.extent > 1 else Index() for v in axes]
@@ -203,7 +223,10 @@ def test_division_splits_where_the_bounds_allow() -> None:
     a, b, c = Var("a", 4), Var("b", 6), Var("c", 5)
     assert (var(a) * 6 + var(b)).divmod(6) == (var(a), var(b))
     assert (var(a) * 6 + var(b)).divmod(12) == (var(a) // 2, (var(a) % 2) * 6 + var(b))
-    assert (var(a) * 30 + var(b) * 5 + var(c)).divmod(10) == (var(a) * 3 + var(b) // 2, (var(b) % 2) * 5 + var(c))
+    assert (var(a) * 30 + var(b) * 5 + var(c)).divmod(10) == (
+        var(a) * 3 + var(b) // 2,
+        (var(b) % 2) * 5 + var(c),
+    )
 
 
 def test_equal_pieces_have_one_form() -> None:

@@ -1,4 +1,5 @@
-"""Ctrl-C, and errors, at any line of a training step: it is whole or not begun, and training goes on with the same bits."""
+"""Ctrl-C, and errors, at any line of a training step: it is whole or not begun, and training goes
+on with the same bits."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ from weft.frontend import ops
 from weft.nn import functional as F
 from weft.nn import optim
 
-LOSES_NONE = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")  # as a finalizer would
+LOSES_NONE = pytest.mark.filterwarnings(
+    "error::pytest.PytestUnraisableExceptionWarning"
+)  # as a finalizer would
 
 
 def plain(step: Callable[[], Any]) -> Callable[[], Any]:
@@ -35,21 +38,31 @@ def sgd(model: nn.Module) -> optim.Optimizer:
 def adamw(model: nn.Module) -> optim.Optimizer:
     weights = [p for p in model.parameters() if p.ndim > 1]
     others = [p for p in model.parameters() if p.ndim == 1]
-    return optim.AdamW([{"params": weights, "weight_decay": 0.1}, {"params": others, "lr": 0.02}], lr=0.01)
+    return optim.AdamW(
+        [{"params": weights, "weight_decay": 0.1}, {"params": others, "lr": 0.02}], lr=0.01
+    )
 
 
 class Training:
-    """A small network, and what its steps change. `keeps`: is what was before still referred to, so that nothing is in place."""
+    """A small network, and what its steps change. `keeps`: is what was before still referred to, so
+    that nothing is in place."""
 
-    def __init__(self, wrapper: Callable[..., Any], make: Callable[[nn.Module], optim.Optimizer], keeps: bool) -> None:
+    def __init__(
+        self, wrapper: Callable[..., Any], make: Callable[[nn.Module], optim.Optimizer], keeps: bool
+    ) -> None:
         wf.manual_seed(3)
-        draws = [nn.Dropout(0.2)] if wrapper is wf.jit else []  # of a step that is not jitted, the user's code makes them
+        draws = (
+            [nn.Dropout(0.2)] if wrapper is wf.jit else []
+        )  # of a step that is not jitted, the user's code makes them
         self.model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), *draws, nn.Linear(5, 4))
         self.optimizer = make(self.model)
         self.wrapped, self.draws = wrapper(self._step), wf.get_rng_state()
         self.keeps, self.kept = keeps, {}
         rng = np.random.default_rng(0)
-        self.x, self.y = wf.tensor(rng.standard_normal((8, 6)).astype(np.float32)), wf.tensor(rng.integers(0, 4, 8))
+        self.x, self.y = (
+            wf.tensor(rng.standard_normal((8, 6)).astype(np.float32)),
+            wf.tensor(rng.integers(0, 4, 8)),
+        )
 
     def step(self) -> None:
         trace = sys.gettrace()
@@ -128,7 +141,9 @@ def check_that_it_works() -> None:
     wf.manual_seed(1)
 
 
-def test_an_update_from_before_an_interrupted_step_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_update_from_before_an_interrupted_step_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     p = nn.Parameter([1.0, 2.0])
     optimizer = optim.SGD([p], lr=0.5)
     wf.realize(p)
@@ -164,7 +179,9 @@ def test_python_is_not_asked_as_values_die() -> None:
 @LOSES_NONE
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_draws_count_with_the_value_or_not_at_all(draw: Callable[[], Any], error: type[BaseException]) -> None:
+def test_draws_count_with_the_value_or_not_at_all(
+    draw: Callable[[], Any], error: type[BaseException]
+) -> None:
     draw()
     wf.manual_seed(1)
     lines = lines_of(draw)
@@ -172,7 +189,9 @@ def test_draws_count_with_the_value_or_not_at_all(draw: Callable[[], Any], error
     for at in range(1, lines + 1, 1 + lines // 40):
         wf.manual_seed(1)
         Stop(at, error).run(draw)
-        allowed = (0, after["draws"]) if hasattr(draw, "_steps") else (0,)  # a jitted call counts once its program has run
+        allowed = (
+            (0, after["draws"]) if hasattr(draw, "_steps") else (0,)
+        )  # a jitted call counts once its program has run
         assert wf.get_rng_state()["draws"] in allowed, f"line {at} of {lines}"
     wf.manual_seed(1)
     draw()
@@ -192,7 +211,9 @@ HOW = [
 @pytest.mark.parametrize("stride", [307, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
-def test_an_error_at_any_line_leaves_a_whole_step_or_none(how: tuple[Any, ...], error: type[BaseException], stride: int) -> None:
+def test_an_error_at_any_line_leaves_a_whole_step_or_none(
+    how: tuple[Any, ...], error: type[BaseException], stride: int
+) -> None:
     reference, training = Reference(*how), Training(*how)
     for _ in range(2):
         training.step()
@@ -201,7 +222,9 @@ def test_an_error_at_any_line_leaves_a_whole_step_or_none(how: tuple[Any, ...], 
     assert lines > 40 and reference.follows(training.state())
     for at in range(1, lines + 1, stride if lines > 1000 else 1 + stride // 15):
         Stop(at, error).run(training.step)
-        assert reference.follows(training.state()), f"torn by {error.__name__} at line {at} of {lines}"
+        assert reference.follows(training.state()), (
+            f"torn by {error.__name__} at line {at} of {lines}"
+        )
     check_that_it_works()
     training.step()
     assert reference.follows(training.state())
@@ -209,11 +232,14 @@ def test_an_error_at_any_line_leaves_a_whole_step_or_none(how: tuple[Any, ...], 
 
 @contextmanager
 def interrupts(seconds: Callable[[], float]) -> Iterator[Callable[[], None]]:
-    """SIGALRM raises KeyboardInterrupt, but not while a Training notes its draws; gives what sets the timer."""
+    """SIGALRM raises KeyboardInterrupt, but not while a Training notes its draws; gives what sets
+    the timer."""
     last = max(line for *_, line in Training.step.__code__.co_lines() if line)
 
     def interrupt(_: int, frame: FrameType | None) -> None:
-        while frame is not None and not (frame.f_code is Training.step.__code__ and frame.f_lineno == last):
+        while frame is not None and not (
+            frame.f_code is Training.step.__code__ and frame.f_lineno == last
+        ):
             frame = frame.f_back
         if frame is None:
             raise KeyboardInterrupt
@@ -227,8 +253,12 @@ def interrupts(seconds: Callable[[], float]) -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # callbacks of the collector, of others too
-@pytest.mark.skipif(not hasattr(signal, "setitimer") or os.name != "posix", reason="no timers on this system")
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # callbacks of the collector, of others too
+@pytest.mark.skipif(
+    not hasattr(signal, "setitimer") or os.name != "posix", reason="no timers on this system"
+)
 @pytest.mark.parametrize("times", [20, pytest.param(2500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
 def test_timers_interrupt_steps_between_and_never_within(how: tuple[Any, ...], times: int) -> None:

@@ -1,4 +1,5 @@
-"""wf.jit: what it traces, when again, what it changes and what it leaves alone; the same bits as without."""
+"""wf.jit: what it traces, when again, what it changes and what it leaves alone; the same bits as
+without."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ def test_a_jitted_function_says_what_it_is() -> None:
 def test_a_function_of_two_tensors_is_traced_once() -> None:
     f = Counted(lambda x, y: x @ y + 1.0)
     for seed in range(3):
-        a, b = (np.random.default_rng(seed).standard_normal((5, 5)).astype("float32") for _ in range(2))
+        a, b = (
+            np.random.default_rng(seed).standard_normal((5, 5)).astype("float32") for _ in range(2)
+        )
         out = f(wf.tensor(a), wf.tensor(b))
         assert out._storage is not None, "results are computed"
         np.testing.assert_allclose(out.numpy(), a @ b + 1, rtol=1e-5, atol=1e-6)
@@ -76,7 +79,9 @@ def test_a_decorator_with_and_without_options() -> None:
         return x * n
 
     assert double.__name__ == "double" and double.__doc__ == "Twice."
-    assert double(wf.tensor([1.0])).tolist() == [2.0] and times(wf.tensor([1.0]), n=3).tolist() == [3.0]
+    assert double(wf.tensor([1.0])).tolist() == [2.0] and times(wf.tensor([1.0]), n=3).tolist() == [
+        3.0
+    ]
 
 
 Pair = namedtuple("Pair", "a b")
@@ -99,7 +104,12 @@ def test_structures_go_in_and_come_out() -> None:
         x, y = wf.tensor([1.0, i]), wf.tensor([3.0])
         args = (Batch(x, names=["m"]), {"k": y}, Pair(np.float32([i]), x))
         got, wanted = jitted(*args, last=[y]), f(*args, last=[y])
-        assert got["batch"].names == ["m", "n"] and got["none"] is None and got["list"][1] == 3 and got["pair"].b == "text"
+        assert (
+            got["batch"].names == ["m", "n"]
+            and got["none"] is None
+            and got["list"][1] == 3
+            and got["pair"].b == "text"
+        )
         assert type(got["pair"]) is Pair and type(got["batch"]) is Batch
         assert got["batch"].x.tolist() == wanted["batch"].x.tolist()
         assert got["batch"].rest[0].tolist() == [2.0 * i] and got["batch"].rest[1][0] is x
@@ -110,10 +120,16 @@ def test_structures_go_in_and_come_out() -> None:
 def test_arrays_numpy_scalars_and_foreign_arrays_are_inputs() -> None:
     f = Counted(lambda x, y, z: x * y + z)
     for i in range(2):
-        assert f(np.float32([1, 2]), np.float32(2 + i), wf.ones(2)).tolist() == [3.0 + i, 5.0 + 2 * i]
+        assert f(np.float32([1, 2]), np.float32(2 + i), wf.ones(2)).tolist() == [
+            3.0 + i,
+            5.0 + 2 * i,
+        ]
     assert f.traces == 1
     assert f(np.arange(6.0)[::2], np.float64(2), np.zeros(3)).dtype is wf.float64
-    assert f(np.float32([[1, 2], [3, 4]]).T, np.float32(1), np.float32(0)).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert f(np.float32([[1, 2], [3, 4]]).T, np.float32(1), np.float32(0)).tolist() == [
+        [1.0, 3.0],
+        [2.0, 4.0],
+    ]
     with pytest.raises(wf.errors.DTypeError, match="no dtype"):
         f(np.array(["a"]), 1.0, 2.0)
 
@@ -146,7 +162,12 @@ def test_one_tensor_returned_twice_and_constants() -> None:
     jitted = Counted(f)
     for _ in range(2):
         a, b, zeros, five, shape, total = jitted(wf.tensor([1.0, 2.0]))
-        assert a is b and a.tolist() == [2.0, 3.0] and zeros.tolist() == [0.0, 0.0] and five.tolist() == [5.0]
+        assert (
+            a is b
+            and a.tolist() == [2.0, 3.0]
+            and zeros.tolist() == [0.0, 0.0]
+            and five.tolist() == [5.0]
+        )
         assert shape == (2,) and total.item() == 3.0
     assert jitted.traces == 1
 
@@ -154,7 +175,13 @@ def test_one_tensor_returned_twice_and_constants() -> None:
 def test_results_are_tensors_like_any_other() -> None:
     f = wf.jit(lambda x: x * 2)
     a = f(wf.tensor([1.0, 2.0]))
-    assert (a.shape, a.dtype, a.ndim, a.is_leaf, a.requires_grad) == ((2,), wf.float32, 1, True, False)
+    assert (a.shape, a.dtype, a.ndim, a.is_leaf, a.requires_grad) == (
+        (2,),
+        wf.float32,
+        1,
+        True,
+        False,
+    )
     assert f(a + f(a)).tolist() == [12.0, 24.0]
     a.requires_grad_()
     (a * a).sum().backward()
@@ -174,7 +201,14 @@ def test_empty_arguments_and_results() -> None:
 def test_what_makes_a_new_signature() -> None:
     f = Counted(lambda x: x + 1)
     x = wf.tensor(np.arange(12.0, dtype="float32").reshape(3, 4))
-    for given in (x, x.astype(wf.float64), x.T, x[:, ::2], x[:2], wf.tensor(x.tolist(), requires_grad=True)):
+    for given in (
+        x,
+        x.astype(wf.float64),
+        x.T,
+        x[:, ::2],
+        x[:2],
+        wf.tensor(x.tolist(), requires_grad=True),
+    ):
         before = f.traces
         for _ in range(2):
             np.testing.assert_array_equal(f(given).numpy(), given.numpy() + 1)
@@ -210,12 +244,19 @@ def test_the_same_tensor_given_twice() -> None:
 
 
 def test_static_arguments() -> None:
-    f = Counted(lambda x, n, mode="sum": x.reshape(n, -1).sum() if mode == "sum" else x.max(), static_argnums=1)
+    f = Counted(
+        lambda x, n, mode="sum": x.reshape(n, -1).sum() if mode == "sum" else x.max(),
+        static_argnums=1,
+    )
     x = wf.arange(6.0)
     for n in (2, 3, 2):
         assert f(x, n).item() == 15.0
     assert f.traces == 2
-    assert f(x, n=2).item() == 15.0 and f(x, 2, mode="max").item() == 5.0 and f(x, 2, "max").item() == 5.0
+    assert (
+        f(x, n=2).item() == 15.0
+        and f(x, 2, mode="max").item() == 5.0
+        and f(x, 2, "max").item() == 5.0
+    )
     assert f.traces == 5  # a name, another string, the string by place
     with pytest.raises(wf.errors.DTypeError, match="hashable"):
         f(x, [2])
@@ -233,14 +274,21 @@ def test_static_numbers_keep_their_type_and_sign() -> None:
     x = wf.tensor([1, 2])
     for s, dtype in ((2, wf.int64), (2.0, wf.float32), (True, wf.int64)):
         assert f(x, s).dtype is dtype
-    assert np.signbit(f(wf.zeros(1), -0.0).numpy()[0]) and not np.signbit(f(wf.zeros(1), 0.0).numpy()[0])
+    assert np.signbit(f(wf.zeros(1), -0.0).numpy()[0]) and not np.signbit(
+        f(wf.zeros(1), 0.0).numpy()[0]
+    )
     traces = f.traces
     f(x, float("nan")), f(x, float("nan"))
     assert f.traces == traces + 1
 
 
-def test_a_changed_signature_is_explained(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.inspection.dumps.shown._watched", [])  # no times at the end of the tests
+def test_a_changed_signature_is_explained(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "weft.inspection.dumps.shown._watched", []
+    )  # no times at the end of the tests
+
     def scale(x: Any, by: Any = 1.0) -> Any:
         return x["a"] * by
 
@@ -265,7 +313,10 @@ def test_a_changed_signature_is_explained(capsys: pytest.CaptureFixture[str], mo
 # ---------------------------------------------------------------- Python numbers
 
 
-@pytest.mark.parametrize("dtype", [wf.int32, wf.int64, wf.uint8, wf.float16, wf.bfloat16, wf.float32, wf.float64, wf.bool_])
+@pytest.mark.parametrize(
+    "dtype",
+    [wf.int32, wf.int64, wf.uint8, wf.float16, wf.bfloat16, wf.float32, wf.float64, wf.bool_],
+)
 @pytest.mark.parametrize("number", [2, 0.1, True])
 def test_a_python_number_is_weak(dtype: wf.DType, number: float) -> None:
     def use(x: wf.Tensor, s: Any) -> list[wf.Tensor]:
@@ -289,7 +340,9 @@ def test_a_python_number_changes_without_a_new_trace_or_program() -> None:
     f(x, 0.5)
     built = statistics["built"]
     for rate in (0.1, 0.25, 0.7):
-        np.testing.assert_allclose(f(x, rate).numpy(), (x - rate * x.exp() + (1 - rate**2) ** 0.5).numpy(), rtol=1e-6)
+        np.testing.assert_allclose(
+            f(x, rate).numpy(), (x - rate * x.exp() + (1 - rate**2) ** 0.5).numpy(), rtol=1e-6
+        )
     assert f.traces == 1 and statistics["built"] <= built + 3  # those of the lazy expressions
     f(x, 1)
     assert f.traces == 2, "an int is another type"
@@ -306,7 +359,11 @@ def test_numbers_out_of_range() -> None:
 
 
 def test_a_number_that_decides_a_shape_must_be_static() -> None:
-    for f in (lambda x, n: x.reshape(n, -1), lambda x, n: x.sum(axis=n), lambda x, n: x if n else -x):
+    for f in (
+        lambda x, n: x.reshape(n, -1),
+        lambda x, n: x.sum(axis=n),
+        lambda x, n: x if n else -x,
+    ):
         with pytest.raises(wf.errors.WeftError, match="static"):
             wf.jit(f)(wf.ones(4), 2)
 
@@ -336,7 +393,10 @@ def test_a_read_is_an_error_at_the_users_line(read: Callable[[wf.Tensor], Any]) 
     outside = wf.tensor(2.0).realize()
     functions = [read, lambda x: read(x * 2), lambda x: read(outside), lambda x: read(wf.rand())]
     for f in functions:
-        with pytest.raises(wf.errors.JitError, match=rf"test_jit.py:{read.__code__.co_firstlineno}: .* is read while"):
+        with pytest.raises(
+            wf.errors.JitError,
+            match=rf"test_jit.py:{read.__code__.co_firstlineno}: .* is read while",
+        ):
             wf.jit(f)(wf.tensor(1.0))
     assert outside.item() == 2.0
 
@@ -479,7 +539,9 @@ KEEPERS: list[Callable[[wf.Tensor], Any]] = [
 
 
 @pytest.mark.parametrize("keep", KEEPERS)
-def test_an_update_that_cannot_be_in_place_leaves_old_values_alone(keep: Callable[[wf.Tensor], Any]) -> None:
+def test_an_update_that_cannot_be_in_place_leaves_old_values_alone(
+    keep: Callable[[wf.Tensor], Any],
+) -> None:
     w = wf.tensor([1.0, 2.0, 3.0, 4.0]).realize()
     update = wf.jit(lambda: (w.assign(w.flip(0) * 2), w.sum())[1])
     read = wf.jit(lambda x: x + w)
@@ -497,7 +559,9 @@ def test_an_update_that_cannot_be_in_place_leaves_old_values_alone(keep: Callabl
             value = value[::-1] * 2
             update()
             assert read(zero).tolist() == value.tolist()
-            assert kept is w or np.array_equal(np.array(kept.tolist()), wanted), "an old value has changed"
+            assert kept is w or np.array_equal(np.array(kept.tolist()), wanted), (
+                "an old value has changed"
+            )
         del kept
 
 
@@ -646,9 +710,15 @@ def test_a_wrong_index_leaves_everything_as_it_was_and_names_the_line() -> None:
     f(wf.tensor([0, 1]))
     before = [table.tolist(), optimizer.state[0]["momentum_buffer"].tolist(), optimizer.steps[:]]
     line = step.__code__.co_firstlineno + 2
-    with pytest.raises(IndexError, match=f"index 3 is out of range for axis 0 of extent 3, in .*test_jit.py:{line}"):
+    with pytest.raises(
+        IndexError, match=f"index 3 is out of range for axis 0 of extent 3, in .*test_jit.py:{line}"
+    ):
         f(wf.tensor([0, 3]))
-    assert [table.tolist(), optimizer.state[0]["momentum_buffer"].tolist(), optimizer.steps[:]] == before
+    assert [
+        table.tolist(),
+        optimizer.state[0]["momentum_buffer"].tolist(),
+        optimizer.steps[:],
+    ] == before
     f(wf.tensor([2, 2]))
     assert optimizer.steps == [2]
 
@@ -669,7 +739,11 @@ def test_gradients_inside() -> None:
     jitted = wf.jit(f)
     for _ in range(3):
         loss, g, by_w, by_x = jitted(wf.tensor([3.0, 4.0]))
-        assert loss.item() == 73.0 and g.tolist() == by_w.tolist() == [18.0, 64.0] and by_x.tolist() == [6.0, 8.0]
+        assert (
+            loss.item() == 73.0
+            and g.tolist() == by_w.tolist() == [18.0, 64.0]
+            and by_x.tolist() == [6.0, 8.0]
+        )
         assert w.grad is g, "a gradient that is returned stays"
         w.grad = None
 
@@ -797,10 +871,14 @@ OPTIMISERS: list[Callable[[Any], optim.Optimizer]] = [
 
 def data(i: int, n: int = 12) -> tuple[wf.Tensor, wf.Tensor]:
     rng = np.random.default_rng(i)
-    return wf.tensor(rng.standard_normal((n, 8)).astype("float32")), wf.tensor(rng.integers(0, 4, n))
+    return wf.tensor(rng.standard_normal((n, 8)).astype("float32")), wf.tensor(
+        rng.integers(0, 4, n)
+    )
 
 
-def trained(make: Callable[[Any], optim.Optimizer], wrapper: Callable[[Any], Any], steps: int = 12) -> list[Any]:
+def trained(
+    make: Callable[[Any], optim.Optimizer], wrapper: Callable[[Any], Any], steps: int = 12
+) -> list[Any]:
     """Everything that a training run leaves behind."""
     wf.manual_seed(0)
     model = Net()
@@ -814,7 +892,9 @@ def trained(make: Callable[[Any], optim.Optimizer], wrapper: Callable[[Any], Any
 
 
 @pytest.mark.parametrize("make", OPTIMISERS, ids=["adam", "nesterov", "sgd"])
-def test_parameters_and_optimiser_state_are_written_in_place(make: Callable[[Any], optim.Optimizer]) -> None:
+def test_parameters_and_optimiser_state_are_written_in_place(
+    make: Callable[[Any], optim.Optimizer],
+) -> None:
     model = wf.nn.Sequential(wf.nn.Linear(8, 300), wf.nn.ReLU(), wf.nn.Linear(300, 4))
     optimizer = make(model.parameters())
     everything = [*model.parameters(), *states(optimizer)]
@@ -827,7 +907,9 @@ def test_parameters_and_optimiser_state_are_written_in_place(make: Callable[[Any
 
 
 @pytest.mark.parametrize("make", OPTIMISERS, ids=["adam", "nesterov", "sgd"])
-def test_a_jitted_training_run_has_the_bits_of_a_lazy_one(make: Callable[[Any], optim.Optimizer]) -> None:
+def test_a_jitted_training_run_has_the_bits_of_a_lazy_one(
+    make: Callable[[Any], optim.Optimizer],
+) -> None:
     lazy = trained(make, lambda f: f)
     counts: list[Counted] = []
 
@@ -1119,7 +1201,9 @@ def test_compile_a_graph() -> None:
     for _ in range(2):
         before = w.tolist()
         out = f(np.float32([10, 20]))
-        assert out["y"].tolist() == [10 * before[0], 20 * before[1]] and out["sum"].item() == sum(out["y"].tolist())
+        assert out["y"].tolist() == [10 * before[0], 20 * before[1]] and out["sum"].item() == sum(
+            out["y"].tolist()
+        )
         assert w.tolist() == [before[0] + 10, before[1] + 20]
     assert y.tolist() == [3.0, 8.0], "the graph itself keeps its values"
     assert f(wf.tensor([[1.0, 5.0], [2.0, 6.0]])[:, 0])["y"].size == 2

@@ -1,4 +1,5 @@
-"""wf.jit and attributes of Modules: what a function read is part of its signature, and numbers that change become inputs."""
+"""wf.jit and attributes of Modules: what a function read is part of its signature, and numbers that
+change become inputs."""
 
 from __future__ import annotations
 
@@ -62,7 +63,9 @@ WAYS: dict[str, Callable[[nn.Module], Callable[[wf.Tensor], wf.Tensor]]] = {
     "argument": lambda model: partial(wf.jit(lambda model, x: model(x)), model),
     "captured": lambda model: wf.jit(lambda x: 1.0 * model.forward(x)),
     "method": lambda model: Owner(model).call,
-    "nested": lambda model: partial(wf.jit(lambda a, x: a["layers"][1](x)), {"layers": [0, nn.Sequential(nn.Identity(), model)]}),
+    "nested": lambda model: partial(
+        wf.jit(lambda a, x: a["layers"][1](x)), {"layers": [0, nn.Sequential(nn.Identity(), model)]}
+    ),
 }
 
 
@@ -101,7 +104,8 @@ def test_a_changed_attribute_is_noticed(changes: dict[str, list[Any]], way: str)
 
 
 class Open(nn.Module):
-    """Attributes of the class, of which an instance may have its own, and one that it may have or not."""
+    """Attributes of the class, of which an instance may have its own, and one that it may have or
+    not."""
 
     act = staticmethod(F.relu)
     scale: float | None = 2.0
@@ -132,7 +136,9 @@ class Open(nn.Module):
     ],
 )
 @pytest.mark.parametrize("way", ["captured", "argument", "nested"])
-def test_an_attribute_set_over_that_of_the_class_or_over_none_is_noticed(name: str, values: list[Any], way: str) -> None:
+def test_an_attribute_set_over_that_of_the_class_or_over_none_is_noticed(
+    name: str, values: list[Any], way: str
+) -> None:
     model, x = Open(), wf.tensor(X)
     call = WAYS[way](model)
     for _ in range(2):
@@ -159,7 +165,9 @@ def test_what_is_looked_for_costs_no_trace_while_it_stays_missing() -> None:
             return self.nothing  # type: ignore[no-any-return]
 
         def forward(self, x: wf.Tensor) -> wf.Tensor:
-            assert not any(hasattr(self, name) for name in ("mro", "__name__", "lost", "nothing", "kept"))
+            assert not any(
+                hasattr(self, name) for name in ("mro", "__name__", "lost", "nothing", "kept")
+            )
             self.kept = 1.0
             return super().forward(x) * self.made * self.k
 
@@ -192,7 +200,9 @@ LAYERS: list[tuple[nn.Module, str, list[float]]] = [
 ]
 
 
-@pytest.mark.parametrize(("layer", "name", "values"), LAYERS, ids=[f"{type(m).__name__}-{n}" for m, n, _ in LAYERS])
+@pytest.mark.parametrize(
+    ("layer", "name", "values"), LAYERS, ids=[f"{type(m).__name__}-{n}" for m, n, _ in LAYERS]
+)
 def test_numbers_of_layers_become_inputs(layer: nn.Module, name: str, values: list[float]) -> None:
     """The second trace is the last one, and later numbers compile nothing."""
     f, x = Counted(layer), wf.tensor(X)
@@ -255,7 +265,9 @@ USES: list[Callable[[Any, wf.Tensor], Any]] = [
     lambda k, x: wf.tensor([k, 1.0, abs(-k)]) * x,
     lambda k, x: sum([k, k]) * x + max(k, 3) + divmod(k, 2)[1],
     lambda k, x: x * float(Decimal(k)),
-    lambda k, x: (x, k, [k * 2]) if isinstance(k, (int, float)) and not isinstance(k, bool) else None,
+    lambda k, x: (
+        (x, k, [k * 2]) if isinstance(k, (int, float)) and not isinstance(k, bool) else None
+    ),
     lambda k, x: wf.uniform(-abs(k), abs(k), (3,)) if k else x,
 ]
 WHOLE: list[Callable[[int, wf.Tensor], Any]] = [
@@ -282,7 +294,9 @@ def test_a_number_that_changes_is_one_to_python(use: int) -> None:
         got = f(x)
         wf.set_rng_state(draws)
         wanted = function(k, x)
-        pairs = zip(got, wanted, strict=True) if isinstance(wanted, (tuple, list)) else [(got, wanted)]
+        pairs = (
+            zip(got, wanted, strict=True) if isinstance(wanted, (tuple, list)) else [(got, wanted)]
+        )
         for a, b in pairs:
             if isinstance(b, wf.Tensor):
                 equal(a, b)
@@ -312,8 +326,12 @@ def test_what_the_function_sets_itself_is_no_part_of_its_signature() -> None:
     assert f.traces == 2, "the function sets it, so it does not matter who else does"
 
 
-@pytest.mark.parametrize("put", [lambda o, lr: setattr(o, "lr", lr), lambda o, lr: o.param_groups[0].update(lr=lr)])
-def test_a_number_that_an_optimizer_is_given_is_one(put: Callable[[nn.optim.SGD, float], None]) -> None:
+@pytest.mark.parametrize(
+    "put", [lambda o, lr: setattr(o, "lr", lr), lambda o, lr: o.param_groups[0].update(lr=lr)]
+)
+def test_a_number_that_an_optimizer_is_given_is_one(
+    put: Callable[[nn.optim.SGD, float], None],
+) -> None:
     model = nn.Linear(1, 1, bias=False)
     optimizer = nn.optim.SGD(model.parameters(), lr=1.0)
 
@@ -327,7 +345,11 @@ def test_a_number_that_an_optimizer_is_given_is_one(put: Callable[[nn.optim.SGD,
     for rate in (0.5, 0.25, 0.125, 0.0625):
         model.rate, before = rate, model.weight.item()
         f(wf.ones(1, 1))
-        assert model.weight.item() == before - rate and optimizer.lr == rate and type(optimizer.lr) is float
+        assert (
+            model.weight.item() == before - rate
+            and optimizer.lr == rate
+            and type(optimizer.lr) is float
+        )
 
 
 def test_what_was_not_read_may_change_for_free() -> None:
@@ -346,7 +368,9 @@ def test_what_was_not_read_may_change_for_free() -> None:
 def test_a_retrace_names_the_attribute_and_the_module(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.inspection.dumps.shown._watched", [])  # no times at the end of the tests
+    monkeypatch.setattr(
+        "weft.inspection.dumps.shown._watched", []
+    )  # no times at the end of the tests
     net = nn.Sequential(nn.Linear(3, 3), nn.ModuleDict({"drop": nn.Dropout(0.5)})["drop"], Layer())
     net[2].block = nn.Sequential(nn.ReLU())
     f = wf.jit(net)
@@ -363,7 +387,11 @@ def test_a_retrace_names_the_attribute_and_the_module(
         for step in steps:
             step()
             f(wf.ones(2, 3))
-    lines = [line.split(" traced: ")[1] for line in capsys.readouterr().err.splitlines() if line.startswith("jit:")]
+    lines = [
+        line.split(" traced: ")[1]
+        for line in capsys.readouterr().err.splitlines()
+        if line.startswith("jit:")
+    ]
     assert lines == [
         "this is the first call",
         "Dropout.p of Sequential.1 changed from 0.5 to 0.75",

@@ -1,4 +1,5 @@
-"""Jitted training against lazy training: the same bits for any number of threads, and nothing lost between calls."""
+"""Jitted training against lazy training: the same bits for any number of threads, and nothing lost
+between calls."""
 
 from __future__ import annotations
 
@@ -25,11 +26,14 @@ Array = np.ndarray
 
 def data(i: int, n: int = 12) -> tuple[wf.Tensor, wf.Tensor]:
     rng = np.random.default_rng(i)
-    return wf.tensor(rng.standard_normal((n, 8)).astype("float32")), wf.tensor(rng.integers(0, 4, n))
+    return wf.tensor(rng.standard_normal((n, 8)).astype("float32")), wf.tensor(
+        rng.integers(0, 4, n)
+    )
 
 
 class Normalised(wf.nn.Module):
-    """Batch normalisation of columns: by the batch while training, by a running mean and variance afterwards."""
+    """Batch normalisation of columns: by the batch while training, by a running mean and variance
+    afterwards."""
 
     def __init__(self, n: int) -> None:
         self.scale, self.shift = wf.nn.Parameter(wf.ones(n)), wf.nn.Parameter(wf.zeros(n))
@@ -47,7 +51,9 @@ class Normalised(wf.nn.Module):
 
 def network() -> wf.nn.Module:
     wf.manual_seed(0)
-    return wf.nn.Sequential(wf.nn.Linear(8, 16), Normalised(16), wf.nn.ReLU(), wf.nn.Dropout(0.25), wf.nn.Linear(16, 4))
+    return wf.nn.Sequential(
+        wf.nn.Linear(8, 16), Normalised(16), wf.nn.ReLU(), wf.nn.Dropout(0.25), wf.nn.Linear(16, 4)
+    )
 
 
 Wrapper = Callable[[Any], Any]
@@ -56,7 +62,9 @@ BOTH = pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "la
 
 def everything(model: wf.nn.Module, optimizer: optim.Optimizer) -> list[Any]:
     """Whatever a step changes; to read it changes nothing."""
-    norm = [t for _, m in model.named_children() if isinstance(m, Normalised) for t in (m.mean, m.var)]
+    norm = [
+        t for _, m in model.named_children() if isinstance(m, Normalised) for t in (m.mean, m.var)
+    ]
     tensors = [*optimizer.params, *states(optimizer), *norm]
     return [*(t.tolist() for t in tensors), [*optimizer.steps]]
 
@@ -107,13 +115,24 @@ print(*losses, bits, hashlib.sha256(repr(f.last.key).encode()).hexdigest())
 
 
 @pytest.mark.parametrize("numbers", ["14", *rarely("124")])
-def test_lenet_with_dropout_has_the_same_losses_and_program_lazy_and_jitted_on_any_threads(tmp_path: Path, numbers: str) -> None:
+def test_lenet_with_dropout_has_the_same_losses_and_program_lazy_and_jitted_on_any_threads(
+    tmp_path: Path, numbers: str
+) -> None:
     code = LENET.format(examples=str(ROOT / "examples"))
-    common = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "WEFT_CACHE_DIR": str(tmp_path)}
+    common = {
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "WEFT_CACHE_DIR": str(tmp_path),
+    }
     outputs = []
     for threads in numbers:
         environment = os.environ | common | {"WEFT_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout.split())
     assert len(outputs[0]) == 22 and all(found == outputs[0] for found in outputs)
@@ -136,7 +155,9 @@ def test_evaluation_after_jitted_steps_uses_what_they_left() -> None:
         assert evaluated == predict(x).tolist() == model(x).tolist() != trained
     norm = next(m for _, m in model.named_children() if isinstance(m, Normalised))
     weights = {name: p.numpy() for name, p in model.named_parameters()}
-    first, last = ([p for name, p in weights.items() if name.startswith(f"{i}.")] for i in ("0", "4"))
+    first, last = (
+        [p for name, p in weights.items() if name.startswith(f"{i}.")] for i in ("0", "4")
+    )
     h = (x.numpy() @ first[0].T + first[1] - norm.mean.numpy()) / np.sqrt(norm.var.numpy() + 1e-5)
     h = np.maximum(h * norm.scale.numpy() + norm.shift.numpy(), 0)
     np.testing.assert_allclose(evaluated, h @ last[0].T + last[1], rtol=1e-3, atol=1e-4)
@@ -167,7 +188,10 @@ def test_weights_may_be_exchanged_between_steps(wrapper: Wrapper) -> None:
         (lambda: w.__setitem__(1, -1.0), lambda a: np.array([a[0], -1.0, a[2]])),
         (lambda: w.__imul__(3.0), lambda a: a * 3),
         (lambda: w.__iadd__(wf.ones(3)), lambda a: a + 1),
-        (lambda: holder.load_state_dict({"w": np.float32([7, 8, 9])}), lambda a: np.array([7.0, 8.0, 9.0])),
+        (
+            lambda: holder.load_state_dict({"w": np.float32([7, 8, 9])}),
+            lambda a: np.array([7.0, 8.0, 9.0]),
+        ),
         (lambda: holder.load_state_dict({"w": wf.tensor([1.0, 1.0, 1.0])}), lambda a: np.ones(3)),
         (lambda: w.assign(w.detach().flip(0)), lambda a: a[::-1].copy()),
         (lambda: (w.assign(w + 1), w.assign(w * 2)), lambda a: (a + 1) * 2),
@@ -190,7 +214,9 @@ def nesterov(p: Any, lr: float) -> optim.SGD:
 
 
 @pytest.mark.parametrize("make", [optim.Adam, nesterov], ids=["adam", "nesterov"])
-def test_a_schedule_compiles_nothing_and_gives_the_lazy_bits(make: Callable[..., optim.Optimizer]) -> None:
+def test_a_schedule_compiles_nothing_and_gives_the_lazy_bits(
+    make: Callable[..., optim.Optimizer],
+) -> None:
     def run(wrapper: Wrapper) -> tuple[list[Any], int]:
         model = network()
         optimizer = make(model.parameters(), lr=0.1)
@@ -201,7 +227,9 @@ def test_a_schedule_compiles_nothing_and_gives_the_lazy_bits(make: Callable[...,
             optimizer.lr = 0.1 * 0.7**i if i % 4 else 0.0
             before = [p.tolist() for p in optimizer.params]
             step(*data(i))
-            assert ([p.tolist() for p in optimizer.params] == before) is (i % 4 == 0), "the new rate is not used"
+            assert ([p.tolist() for p in optimizer.params] == before) is (i % 4 == 0), (
+                "the new rate is not used"
+            )
         return everything(model, optimizer), statistics["built"] - built
 
     (jitted, built), (lazy, _) = run(wf.jit), run(lambda f: f)
@@ -216,13 +244,17 @@ class Batch:
 
 
 def test_batches_of_any_structure_train_alike() -> None:
-    """A dict in any order of keys, dataclasses, nested: one trace each, the bits of plain arguments."""
+    """A dict in any order of keys, dataclasses, nested: one trace each, the bits of plain
+    arguments."""
     structures: list[tuple[Callable[[Any, Any], Any], Callable[[Any], tuple[Any, Any]]]] = [
         (lambda x, y: {"x": x, "y": y}, lambda b: (b["x"], b["y"])),
         (lambda x, y: {"y": y, "x": x}, lambda b: (b["x"], b["y"])),
         (lambda x, y: Batch(x, {"deep": [(y,)]}), lambda b: (b.x, b.extra["deep"][0][0])),
         (lambda x, y: [{"x": (x,)}, [[y]]], lambda b: (b[0]["x"][0], b[1][0][0])),
-        (lambda x, y: {"x": x.numpy(), "y": y.numpy()}, lambda b: (wf.tensor(b["x"]), wf.tensor(b["y"]))),
+        (
+            lambda x, y: {"x": x.numpy(), "y": y.numpy()},
+            lambda b: (wf.tensor(b["x"]), wf.tensor(b["y"])),
+        ),
     ]
     results = []
     for pack, unpack in structures:
@@ -230,7 +262,9 @@ def test_batches_of_any_structure_train_alike() -> None:
         optimizer = optim.Adam(model.parameters())
         plain = stepper(model, optimizer)
 
-        def step(batch: Any, plain: Any = plain, unpack: Any = unpack, traces: list[int] = traces) -> Any:
+        def step(
+            batch: Any, plain: Any = plain, unpack: Any = unpack, traces: list[int] = traces
+        ) -> Any:
             traces.append(1)
             return {"loss": plain(*unpack(batch)), "sizes": [len(unpack(batch)[1])]}
 
@@ -244,14 +278,19 @@ def test_batches_of_any_structure_train_alike() -> None:
 def test_the_order_of_a_dict_is_no_new_signature_and_no_mixture() -> None:
     f = wf.jit(lambda d: d["a"] - d["b"])
     a, b = wf.tensor([5.0]), wf.tensor([3.0])
-    assert f({"a": a, "b": b}).item() == 2.0 and f({"b": b, "a": a}).item() == 2.0 and f({"a": b, "b": a}).item() == -2.0
+    assert (
+        f({"a": a, "b": b}).item() == 2.0
+        and f({"b": b, "a": a}).item() == 2.0
+        and f({"a": b, "b": a}).item() == -2.0
+    )
 
 
 # ---------------------------------------------------------------- failures
 
 
 class Failing:
-    """A step that can fail in each way, with a parameter table, Adam's state, statistics and dropout."""
+    """A step that can fail in each way, with a parameter table, Adam's state, statistics and
+    dropout."""
 
     def __init__(self, wrapper: Wrapper) -> None:
         wf.manual_seed(4)
@@ -282,7 +321,8 @@ GOOD, BAD = np.array([0, 5, 3]), np.array([0, 6, 3])
 @pytest.mark.parametrize("steps", [0, 1, 2, 3], ids=lambda n: f"after {n} steps")
 @pytest.mark.parametrize("how", ["key", "interrupt", "index"])
 def test_a_step_that_fails_changes_nothing(how: str, steps: int) -> None:
-    """Not parameters, optimiser state, gradients, statistics, nor the next random numbers; and the run goes on as ever."""
+    """Not parameters, optimiser state, gradients, statistics, nor the next random numbers; and the
+    run goes on as ever."""
     calm, shaken = (Failing(lambda f: wf.jit(f, static_argnames="fail")) for _ in range(2))
 
     def run(training: Failing, fails: bool) -> list[Any]:
@@ -291,8 +331,12 @@ def test_a_step_that_fails_changes_nothing(how: str, steps: int) -> None:
         for i in range(5):
             if fails and i == steps:
                 before = training.state()
-                with pytest.raises({"key": KeyError, "interrupt": KeyboardInterrupt, "index": IndexError}[how]):
-                    training.step(wf.tensor(BAD if how == "index" else GOOD), "" if how == "index" else how)
+                with pytest.raises(
+                    {"key": KeyError, "interrupt": KeyboardInterrupt, "index": IndexError}[how]
+                ):
+                    training.step(
+                        wf.tensor(BAD if how == "index" else GOOD), "" if how == "index" else how
+                    )
                 assert training.state() == before
             losses.append(training.step(wf.tensor(GOOD), "").item())
         return [*losses, training.state(), wf.rand(9).tolist()]
@@ -314,7 +358,8 @@ def test_a_number_that_does_not_fit_changes_nothing() -> None:
 
 
 def test_what_others_see_of_a_parameter_stays_while_it_trains() -> None:
-    """NumPy arrays, DLPack, views, detached aliases and a second module with the same memory, taken at different times."""
+    """NumPy arrays, DLPack, views, detached aliases and a second module with the same memory, taken
+    at different times."""
     w = wf.nn.Parameter(wf.tensor(np.arange(6.0).reshape(2, 3).astype("float32")))
     optimizer = optim.SGD([w], lr=0.5, momentum=0.9)
 
@@ -377,7 +422,9 @@ def test_two_parameters_over_one_memory_update_apart() -> None:
         assert a.tolist() == [1.0 - 2 * i, 2.0 - 2 * i] and b.tolist() == [1.0 - 3 * i, 2.0 - 3 * i]
 
 
-@pytest.mark.parametrize("make", [optim.Adam, lambda p, lr: optim.SGD(p, lr, 0.9)], ids=["adam", "momentum"])
+@pytest.mark.parametrize(
+    "make", [optim.Adam, lambda p, lr: optim.SGD(p, lr, 0.9)], ids=["adam", "momentum"]
+)
 def test_several_steps_of_an_optimizer_in_one_call(make: Callable[..., optim.Optimizer]) -> None:
     """Each has its own number, by which Adam corrects its means."""
 

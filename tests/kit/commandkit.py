@@ -1,4 +1,5 @@
-"""Commands of `python -m weft` in tests. In: arguments, scripts as text. Out: what a process prints, or an exit status."""
+"""Commands of `python -m weft` in tests. In: arguments, scripts as text. Out: what a process
+prints, or an exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Another Python that finds the same packages."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     line = [sys.executable, *arguments]
-    return subprocess.run(line, env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(
+        line, env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 def status(*arguments: str) -> int:

@@ -1,4 +1,5 @@
-"""Graphs of contractions, and what schedules say of them. In: extents, a form. Out: Nodes; texts."""
+"""Graphs of contractions, and what schedules say of them. In: extents, a form. Out: Nodes;
+texts."""
 
 from __future__ import annotations
 
@@ -24,10 +25,20 @@ def transposed(x: Node) -> Node:
     return node(Op.PERMUTE, (x,), axes)
 
 
-def product(form: str, m: int, n: int, k: int, batch: tuple[int, ...] = (), dtype: Any = dt.float32) -> Node:
+def product(
+    form: str, m: int, n: int, k: int, batch: tuple[int, ...] = (), dtype: Any = dt.float32
+) -> Node:
     """A product of matrices, of which t is transposed."""
-    a = leaf(*batch, m, k, dtype=dtype) if form[0] == "n" else transposed(leaf(*batch, k, m, dtype=dtype))
-    b = leaf(*batch, k, n, dtype=dtype) if form[1] == "n" else transposed(leaf(*batch, n, k, dtype=dtype))
+    a = (
+        leaf(*batch, m, k, dtype=dtype)
+        if form[0] == "n"
+        else transposed(leaf(*batch, k, m, dtype=dtype))
+    )
+    b = (
+        leaf(*batch, k, n, dtype=dtype)
+        if form[1] == "n"
+        else transposed(leaf(*batch, n, k, dtype=dtype))
+    )
     return g.matmul(a, b)
 
 
@@ -51,7 +62,9 @@ def in_float32(f: Callable[..., Node], *operands: Node) -> Node:
     return f(*(x if x.dtype is dt.float32 else node(Op.CAST, (x,), dt.float32) for x in operands))
 
 
-def input_gradient(x: tuple[int, ...], w: tuple[int, ...], *how: int, dtype: DType = dt.float32) -> Node:
+def input_gradient(
+    x: tuple[int, ...], w: tuple[int, ...], *how: int, dtype: DType = dt.float32
+) -> Node:
     """The gradient of a convolution by x; `how`: stride, padding, dilation, groups."""
     a = leaf(*x, dtype=dtype)
     y = g.conv2d(a, leaf(*w, dtype=dtype), *how)

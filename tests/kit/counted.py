@@ -1,4 +1,5 @@
-"""A jitted function that counts its traces. In: a function. Out: its results, and how often its Python ran."""
+"""A jitted function that counts its traces. In: a function. Out: its results, and how often its
+Python ran."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Small graphs that reach each schedule of the CPU. In: nothing. Out: functions that give the outputs of a Graph."""
+"""Small graphs that reach each schedule of the CPU. In: nothing. Out: functions that give the
+outputs of a Graph."""
 
 from __future__ import annotations
 
@@ -58,15 +59,24 @@ def scatter() -> list[Node]:
 
 
 def sort_short() -> list[Node]:
-    return [node(Op.ARGSORT, (leaf(4, 9),), (0, False)), node(Op.ARGSORT, (leaf(7, 20, dtype=dt.int64),), (1, True))]
+    return [
+        node(Op.ARGSORT, (leaf(4, 9),), (0, False)),
+        node(Op.ARGSORT, (leaf(7, 20, dtype=dt.int64),), (1, True)),
+    ]
 
 
 def sort_long() -> list[Node]:
-    return [node(Op.ARGSORT, (leaf(5, 140),), (1, False)), node(Op.ARGSORT, (leaf(131, 3, dtype=dt.float64),), (0, True))]
+    return [
+        node(Op.ARGSORT, (leaf(5, 140),), (1, False)),
+        node(Op.ARGSORT, (leaf(131, 3, dtype=dt.float64),), (0, True)),
+    ]
 
 
 def sort_blocks() -> list[Node]:
-    return [node(Op.ARGSORT, (leaf(2, 140),), (1, True)), node(Op.ARGSORT, (leaf(150, dtype=dt.int64),), (0, False))]
+    return [
+        node(Op.ARGSORT, (leaf(2, 140),), (1, True)),
+        node(Op.ARGSORT, (leaf(150, dtype=dt.int64),), (0, False)),
+    ]
 
 
 def gather() -> list[Node]:

@@ -1,4 +1,5 @@
-"""Hand-built Loops as CUDA kernels on the emulator. In: Loops, arrays, params. Out: arrays, as the interpreter leaves them."""
+"""Hand-built Loops as CUDA kernels on the emulator. In: Loops, arrays, params. Out: arrays, as the
+interpreter leaves them."""
 
 import struct
 from dataclasses import replace
@@ -16,7 +17,8 @@ TARGET = CudaTarget("sm_80")
 
 
 def prepared(loops, threads=64):
-    """Verified loops as the emitter takes them, in blocks of so many threads where they do not say how many."""
+    """Verified loops as the emitter takes them, in blocks of so many threads where they do not say
+    how many."""
     loops = replace(loops, threads=loops.threads or (threads,) * len(loops.phases))
     verify(loops)
     return expand_loops(loops, has_float16=True)
@@ -29,7 +31,8 @@ def emitted(loops):
 def launched(driver, loops, arrays, params=(), in_place=(), shift=0):
     """Copies of the arrays after all phases ran, and the status.
 
-    `in_place`: pairs of arguments with one memory. `shift`: elements before the first one, so that vectors are not aligned.
+    `in_place`: pairs of arguments with one memory. `shift`: elements before the first one, so that
+    vectors are not aligned.
     """
     module = driver.load(driver.build(emitted(loops)).image)
     arrays = [*arrays, np.array([-1, 0])]
@@ -40,9 +43,15 @@ def launched(driver, loops, arrays, params=(), in_place=(), shift=0):
     try:
         for i, phase in enumerate(loops.phases):
             shared = shared_bytes(loops, i)
-            grid = phase.extent if isinstance(phase.extent, int) else params[loops.params.index(phase.extent)]
+            grid = (
+                phase.extent
+                if isinstance(phase.extent, int)
+                else params[loops.params.index(phase.extent)]
+            )
             function = module.function(phase_name(loops, i), shared)
-            driver.launch(function, grid, loops.threads[i], struct.pack(f"{len(words)}q", *words), shared)
+            driver.launch(
+                function, grid, loops.threads[i], struct.pack(f"{len(words)}q", *words), shared
+            )
         found = [down(driver, at[i], a) for i, a in enumerate(arrays)]
     finally:
         for address in held:
@@ -51,7 +60,8 @@ def launched(driver, loops, arrays, params=(), in_place=(), shift=0):
 
 
 def check(driver, loops, arrays, params=(), rtol=0.0, shift=0):
-    """The emulated device turns the arrays into what the interpreter does, and reports the same failure of a Check."""
+    """The emulated device turns the arrays into what the interpreter does, and reports the same
+    failure of a Check."""
     wanted, failures = interpreted(loops, arrays, params)
     found, status = launched(driver, loops, arrays, params, shift=shift)
     for got, want in zip(found, wanted, strict=True):
@@ -67,7 +77,10 @@ def on_device(device, program, outputs, env):
     """The results of a program, kernel by kernel."""
     results = [np.full(n.shape, 7, n.dtype.numpy) for n in outputs]
     arena = np.zeros(program.program.arena_bytes, np.uint8)
-    spaces = {"input": [env[n].reshape(-1) for n in inputs_of(outputs)], "output": [r.reshape(-1) for r in results]}
+    spaces = {
+        "input": [env[n].reshape(-1) for n in inputs_of(outputs)],
+        "output": [r.reshape(-1) for r in results],
+    }
     for call in program.program.calls:
         buffers = [
             arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy)

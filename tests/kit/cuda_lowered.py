@@ -1,4 +1,5 @@
-"""CUDA programs as Loops, without code or device. In: roots of a Graph. Out: a Compiled program; what the oracle says of it."""
+"""CUDA programs as Loops, without code or device. In: roots of a Graph. Out: a Compiled program;
+what the oracle says of it."""
 
 from __future__ import annotations
 

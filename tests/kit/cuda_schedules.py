@@ -1,4 +1,5 @@
-"""Small graphs that reach each schedule for CUDA. In: nothing. Out: Cases, with the limits that make them reach it."""
+"""Small graphs that reach each schedule for CUDA. In: nothing. Out: Cases, with the limits that
+make them reach it."""
 
 from __future__ import annotations
 
@@ -10,14 +11,25 @@ import cpu_schedules as cpu
 import graphs as g
 import pytest
 from harness import leaf
-from weft.codegen.cuda.schedules import columns, merge_sort, rows_with_sums, scan, scatter, sort, transposed
+from weft.codegen.cuda.schedules import (
+    columns,
+    merge_sort,
+    rows_with_sums,
+    scan,
+    scatter,
+    sort,
+    transposed,
+)
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op
 
-MODULES = {m.__name__.rsplit(".", 1)[-1]: m for m in (columns, merge_sort, scan, scatter, sort, rows_with_sums, transposed)}
+MODULES = {
+    m.__name__.rsplit(".", 1)[-1]: m
+    for m in (columns, merge_sort, scan, scatter, sort, rows_with_sums, transposed)
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +65,10 @@ def _softmax_of_columns() -> list[Node]:
 
 
 def _columns_in_planes() -> list[Node]:
-    return [graph.reduce("add", leaf(3, 50, 40, dtype=dt.float16), (1,)), graph.reduce("max", leaf(5, 2, 8, 70), (0, 2))]
+    return [
+        graph.reduce("add", leaf(3, 50, 40, dtype=dt.float16), (1,)),
+        graph.reduce("max", leaf(5, 2, 8, 70), (0, 2)),
+    ]
 
 
 def _transposed() -> list[Node]:
@@ -106,14 +121,20 @@ def _scatters() -> list[Node]:
 
 def _counted_scatter() -> list[Node]:
     count = graph.reshape(graph.expand(node(Op.IOTA, arg=6), ((1, 4),)), (6, 4))
-    return [node(Op.SCATTER, (leaf(6, 4, 3), count, leaf(6, 4, dtype=dt.int64)), ((0, 1), (6, 5, 3)))]
+    return [
+        node(Op.SCATTER, (leaf(6, 4, 3), count, leaf(6, 4, dtype=dt.int64)), ((0, 1), (6, 5, 3)))
+    ]
 
 
 SMALL_SORT = {"merge_sort.TILE": 16, "sort.RANK_LIMIT": 12}
 BY_BLOCKS = {"rows_with_sums.WARP_COLUMNS": 8}
 NOTHING_SHARED = {"rows_with_sums.MOST_SHARE": 0, "rows_with_sums.MOST_LINES": 0}
 CASES = [
-    *(Case(f"cpu-{case.__name__}", case, "") for case in cpu.CASES if case not in (cpu.sort_long, cpu.sort_blocks)),
+    *(
+        Case(f"cpu-{case.__name__}", case, "")
+        for case in cpu.CASES
+        if case not in (cpu.sort_long, cpu.sort_blocks)
+    ),
     Case("flat", cpu.flat, "flat"),
     Case("repeated", cpu.nearest, "flat"),
     Case("short", cpu.short, "short"),
@@ -128,7 +149,12 @@ CASES = [
     Case("columns-in-planes", _columns_in_planes, "columns"),
     Case("summed-by-warps", _layer_norm_grads, "summed"),
     Case("summed-by-blocks", _layer_norm_grads, "summed", BY_BLOCKS),
-    Case("summed-in-shared-memory", _layer_norm_grads, "summed", BY_BLOCKS | {"rows_with_sums.MOST_SHARE": 0}),
+    Case(
+        "summed-in-shared-memory",
+        _layer_norm_grads,
+        "summed",
+        BY_BLOCKS | {"rows_with_sums.MOST_SHARE": 0},
+    ),
     Case("summed-in-memory", _layer_norm_grads, "summed", BY_BLOCKS | NOTHING_SHARED),
     Case("scans", _scans, "scan"),
     Case("scan-of-parts", _scan_of_parts, "scan"),

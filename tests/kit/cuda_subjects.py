@@ -1,4 +1,5 @@
-"""What is compiled and run as CUDA C: rows of the op table, with their gradients, and seeds of random graphs."""
+"""What is compiled and run as CUDA C: rows of the op table, with their gradients, and seeds of
+random graphs."""
 
 from __future__ import annotations
 
@@ -6,7 +7,12 @@ import re
 
 from optable import ROWS, Row
 
-WHOLE = ("float32", "float64", "int32", "bfloat16")  # dtypes whose every row runs; of the others, each op once
+WHOLE = (
+    "float32",
+    "float64",
+    "int32",
+    "bfloat16",
+)  # dtypes whose every row runs; of the others, each op once
 SMOKE = 7  # of the rows of other dtypes, every seventh
 
 

@@ -1,4 +1,5 @@
-"""The CUDA C of many programs without a run. In: an architecture, what computes on cuda:0. Out: the text of each kernel."""
+"""The CUDA C of many programs without a run. In: an architecture, what computes on cuda:0. Out: the
+text of each kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class _Module:
 
 
 class TextDriver(EmulatorDriver):
-    """A device that keeps the texts it is given and runs nothing: memory has what was uploaded, or noise."""
+    """A device that keeps the texts it is given and runs nothing: memory has what was uploaded, or
+    noise."""
 
     def __init__(self, arch: str) -> None:
         super().__init__(arch=arch, multiprocessors=132, total_memory=1 << 36)
@@ -63,7 +65,9 @@ def collecting(arch: str) -> Iterator[TextDriver]:
             devices._gpus[0] = unit
 
 
-def compile_graph(outputs: Sequence[Node], driver: TextDriver, env: Env | None = None, matmul: str = "float32") -> None:
+def compile_graph(
+    outputs: Sequence[Node], driver: TextDriver, env: Env | None = None, matmul: str = "float32"
+) -> None:
     """The program of a Graph for the driver."""
     leaves = inputs_of(outputs)
     target = CudaTarget(driver.arch, driver.multiprocessors, driver.shared_limit, matmul)
@@ -79,7 +83,8 @@ def _with_gradients(y: wf.Tensor, *wrt: wf.Tensor) -> None:
 
 
 def compile_workloads() -> None:
-    """What users run, at their sizes: maps, rows, reductions, products, convolutions, attention, optimisers."""
+    """What users run, at their sizes: maps, rows, reductions, products, convolutions, attention,
+    optimisers."""
     x, row = _like(1 << 14, 1 << 10), _like(1 << 10)
     wf.realize((x * 1.5 + row).tanh() * x.sigmoid(), F.gelu(x), x.T.exp())
     for columns in (10, 100, 1000, 1024, 4096, 16384, 50000):
@@ -90,19 +95,32 @@ def compile_workloads() -> None:
     for axis in (None, 0, 1):
         wf.realize(x.sum(axis=axis), x.max(axis=axis), x.var(axis=axis))
     for dtype in (wf.float32, wf.bfloat16, wf.float16):
-        for m, k, n in ((1024, 1024, 1024), (64, 784, 128), (4096, 64, 4096), (8, 4096, 4096), (100, 100, 100)):
+        for m, k, n in (
+            (1024, 1024, 1024),
+            (64, 784, 128),
+            (4096, 64, 4096),
+            (8, 4096, 4096),
+            (100, 100, 100),
+        ):
             a, b = _like(m, k, dtype=dtype), _like(k, n, dtype=dtype)
             _with_gradients(F.relu(a @ b), a, b)
         for heads, length, width in ((12, 1024, 64), (8, 2048, 128), (4, 77, 40)):
             q, k, v = (_like(1, heads, length, width, dtype=dtype) for _ in range(3))
-            wf.realize(F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, k, v, is_causal=True))
+            wf.realize(
+                F.scaled_dot_product_attention(q, k, v),
+                F.scaled_dot_product_attention(q, k, v, is_causal=True),
+            )
     for stride, padding, kernel in ((1, 1, 3), (2, 3, 7), (1, 0, 1)):
         images, weights = _like(16, 64, 56, 56), _like(64, 64, kernel, kernel)
         _with_gradients(F.conv2d(images, weights, stride=stride, padding=padding), images, weights)
     _with_gradients(F.max_pool2d(images, 2), images)
     _with_gradients(F.batch_norm(images, None, None, training=True), images)
-    model = nn.Sequential(nn.Linear(512, 512), nn.Dropout(0.1), nn.LayerNorm(512), nn.Linear(512, 10)).to("cuda")
+    model = nn.Sequential(
+        nn.Linear(512, 512), nn.Dropout(0.1), nn.LayerNorm(512), nn.Linear(512, 10)
+    ).to("cuda")
     optimizer = nn.optim.AdamW(model.parameters())
     F.cross_entropy(model(_like(64, 512)), wf.arange(64, device="cuda") % 10).backward()
     optimizer.step()
-    wf.realize(wf.sort(x), x.cumsum(axis=1), x.cumsum(axis=0), x[wf.arange(50, device="cuda") * 7 % 100])
+    wf.realize(
+        wf.sort(x), x.cumsum(axis=1), x.cumsum(axis=0), x[wf.arange(50, device="cuda") * 7 % 100]
+    )

@@ -1,7 +1,9 @@
-"""Graphs as CUDA programs on the emulated device, or on a GPU. In: roots of a Graph, arrays for its INPUTs. Out: the results.
+"""Graphs as CUDA programs on the emulated device, or on a GPU. In: roots of a Graph, arrays for its
+INPUTs. Out: the results.
 
-Kernels of many programs are built in one go, since a C++ compiler needs longer to start than for a kernel: `Programs` compiles
-a whole table of cases, in groups, when the first of a group is asked for.
+Kernels of many programs are built in one go, since a C++ compiler needs longer to start than for a
+kernel: `Programs` compiles a whole table of cases, in groups, when the first of a group is asked
+for.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ Array = np.ndarray[Any, Any]
 Case = TypeVar("Case")
 ORDERS = {"forward": FORWARD, "reverse": REVERSE, "random": RANDOM}
 needs_compiler = pytest.mark.skipif(
-    emulator_build.compiler() is None and not devices.available(), reason="no g++ for the CUDA emulator"
+    emulator_build.compiler() is None and not devices.available(),
+    reason="no g++ for the CUDA emulator",
 )
 
 
@@ -45,14 +48,16 @@ def _emulator() -> EmulatorDriver:
 
 
 def device() -> Driver:
-    """The GPU of this machine, if PyCUDA finds one; else the emulated device, which is cuda:0 till the end of the file."""
+    """The GPU of this machine, if PyCUDA finds one; else the emulated device, which is cuda:0 till
+    the end of the file."""
     if not devices.available():
         devices.install(_emulator())
     return devices.driver()
 
 
 def leaf_tensors(*shapes: tuple[int, ...], dtype: DType = dt.float32) -> list[wf.Tensor]:
-    """Tensors that are inputs of Graphs; floats require a gradient. One that outlives its test is not computed."""
+    """Tensors that are inputs of Graphs; floats require a gradient. One that outlives its test is
+    not computed."""
     return [wrap(graph.leaf(Leaf(None), dtype, shape), dtype.is_float) for shape in shapes]
 
 
@@ -83,7 +88,8 @@ def compiled(
     matmul: str = "float32",
     target: CudaTarget | None = None,
 ) -> Compiled:
-    """The CUDA program of distinct outputs for the device, or another one; its inputs are laid out as in `env`, else dense."""
+    """The CUDA program of distinct outputs for the device, or another one; its inputs are laid out
+    as in `env`, else dense."""
     leaves = inputs_of(outputs)
     with options.override(verify=True, cache_dir=None):
         given = settings(matmul=matmul)  # installs the device
@@ -103,7 +109,8 @@ def together() -> Iterator[None]:
 
 
 class Programs(Generic[Case]):
-    """The programs of a table of cases, built in groups of neighbours, of which one is kept: a process has Nodes enough."""
+    """The programs of a table of cases, built in groups of neighbours, of which one is kept: a
+    process has Nodes enough."""
 
     def __init__(self, cases: Sequence[Case], make: Callable[[Case], Any], group: int = 64) -> None:
         self._cases, self._make, self._group = cases, make, group
@@ -123,14 +130,17 @@ class Programs(Generic[Case]):
 
 
 class DeviceMemory:
-    """Copies of arrays in the memory of the emulated device, laid out alike, ending where its guard page begins."""
+    """Copies of arrays in the memory of the emulated device, laid out alike, ending where its guard
+    page begins."""
 
     def __init__(self, arrays: Sequence[Array]) -> None:
         self._driver = device()
         spans = [_span(a) for a in arrays]
         self._sizes = [max(1, last - first) for first, last in spans]
         self._starts = [self._driver.allocate(size) for size in self._sizes]
-        self.addresses = [start - first for start, (first, _) in zip(self._starts, spans, strict=True)]
+        self.addresses = [
+            start - first for start, (first, _) in zip(self._starts, spans, strict=True)
+        ]
         for array, start, (first, last) in zip(arrays, self._starts, spans, strict=True):
             if array.size:
                 self._driver.upload(start, array.ctypes.data + first, last - first)
@@ -162,7 +172,8 @@ def _span(a: Array) -> tuple[int, int]:
 
 
 def execute(program: Compiled, outputs: Sequence[Node], env: Env) -> list[Array]:
-    """The results of a program. Outputs are poisoned first; donated inputs are copied, others must stay as they are."""
+    """The results of a program. Outputs are poisoned first; donated inputs are copied, others must
+    stay as they are."""
     arrays = [env[n] for n in inputs_of(outputs)]
     results = [np.full(n.shape, 7, n.dtype.numpy) for n in outputs]
     given, made = DeviceMemory(arrays), DeviceMemory(results)
@@ -175,7 +186,10 @@ def execute(program: Compiled, outputs: Sequence[Node], env: Env) -> list[Array]
         program.run(given.addresses, places)
         assert [given.bytes(i) for i in kept] == before, "an input was written"
         donated = program.donations
-        return [given.read(donated[o], r) if o in donated else made.read(o, r) for o, r in enumerate(results)]
+        return [
+            given.read(donated[o], r) if o in donated else made.read(o, r)
+            for o, r in enumerate(results)
+        ]
     finally:
         given.free()
         made.free()

@@ -1,4 +1,5 @@
-"""Documents for pages, by their schema. In: a number of layers. Out: plain values, as of a step that trains so many layers."""
+"""Documents for pages, by their schema. In: a number of layers. Out: plain values, as of a step
+that trains so many layers."""
 
 from __future__ import annotations
 
@@ -87,7 +88,9 @@ extern "C" __global__ void __launch_bounds__(256) {name}_p0(const float* in0, fl
 
 def document_in(path: Path) -> Json:
     """What a page shows."""
-    (data,) = re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', path.read_text(), re.S)
+    (data,) = re.findall(
+        r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', path.read_text(), re.S
+    )
     found: Json = json.loads(data)
     return found
 
@@ -100,7 +103,15 @@ class Builder:
         self.kernels: list[dict[str, Any]] = []
         self.boundaries: list[dict[str, Any]] = []
 
-    def node(self, op: str, *src: int, kernel: int | None = None, line: int = PRODUCT, arg: str = "", **more: Any) -> int:
+    def node(
+        self,
+        op: str,
+        *src: int,
+        kernel: int | None = None,
+        line: int = PRODUCT,
+        arg: str = "",
+        **more: Any,
+    ) -> int:
         number = len(self.nodes)
         label = f"{op} {arg}" if arg else op
         shape = more.pop("shape", [16, 64])
@@ -128,8 +139,12 @@ class Builder:
         return index
 
     def apart(self, producer: int, consumer: int, rule: str, detail: str) -> None:
-        self.boundaries.append({"producer": producer, "consumer": consumer, "rule": rule, "detail": detail})
-        self.kernels[consumer]["boundaries"].append({"other": self.kernels[producer]["name"], "rule": rule, "detail": detail})
+        self.boundaries.append(
+            {"producer": producer, "consumer": consumer, "rule": rule, "detail": detail}
+        )
+        self.kernels[consumer]["boundaries"].append(
+            {"other": self.kernels[producer]["name"], "rule": rule, "detail": detail}
+        )
 
     def finish(self, **program: Any) -> dict[str, Any]:
         for node in self.nodes:
@@ -156,16 +171,34 @@ TEXTS = {"loops": LOOPS, "ll": IR, "opt.ll": IR, "s": ASSEMBLY, "cu": CUDA}
 
 
 def program(layers: int, measured: bool = True, **more: Any) -> dict[str, Any]:
-    """A step that trains so many linear layers with relu: 26 nodes and 3 kernels each, and a loss."""
+    """A step that trains so many linear layers with relu: 26 nodes and 3 kernels each, and a
+    loss."""
     b = Builder()
     at = b.node("input", arg="x")
     forward = []
     for i in range(layers):
-        product = b.kernel("matmul_relu", "contraction", PRODUCT, 40e-6 + i * 1e-6 if measured else None, flops=131_072 * (i + 1))
+        product = b.kernel(
+            "matmul_relu",
+            "contraction",
+            PRODUCT,
+            40e-6 + i * 1e-6 if measured else None,
+            flops=131_072 * (i + 1),
+        )
         if forward:
-            b.apart(product - 1, product, "second contraction", f"reduce[16, 64]@{at} is a contraction of its own")
-        w, bias = b.node("input", arg=f"w{i}", shape=[64, 64]), b.node("input", arg=f"b{i}", shape=[64])
-        x3, w3 = b.node("expand", at, arg="(1, 64)", shape=[16, 64, 64]), b.node("expand", w, shape=[16, 64, 64])
+            b.apart(
+                product - 1,
+                product,
+                "second contraction",
+                f"reduce[16, 64]@{at} is a contraction of its own",
+            )
+        w, bias = (
+            b.node("input", arg=f"w{i}", shape=[64, 64]),
+            b.node("input", arg=f"b{i}", shape=[64]),
+        )
+        x3, w3 = (
+            b.node("expand", at, arg="(1, 64)", shape=[16, 64, 64]),
+            b.node("expand", w, shape=[16, 64, 64]),
+        )
         products = b.node("mul", x3, w3, kernel=product, shape=[16, 64, 64])
         sums = b.node("reduce", products, kernel=product, arg="add (2,)")
         biased = b.node("add", sums, b.node("expand", bias, line=BIAS), kernel=product, line=BIAS)
@@ -174,22 +207,51 @@ def program(layers: int, measured: bool = True, **more: Any) -> dict[str, Any]:
         out = b.node("where", is_more, biased, zero, kernel=product, line=BIAS)
         forward.append((at, w, is_more, w3))
         at = out
-    loss = b.kernel("rows_mul_addreduce", "rows", LOSS, 4e-6 if measured else None, flops=2048, bytes=4100)
+    loss = b.kernel(
+        "rows_mul_addreduce", "rows", LOSS, 4e-6 if measured else None, flops=2048, bytes=4100
+    )
     b.apart(loss - 1, loss, "epilogue", "reduced behind the contraction, and needed elsewhere too")
     squares = b.node("mul", at, at, kernel=loss, line=LOSS)
     total = b.node("reduce", squares, kernel=loss, line=LOSS, arg="add (0, 1)", shape=[])
-    cotangent = b.node("mul", at, b.node("const", arg="2.0", shape=[], line=LOSS), kernel=loss, line=LOSS, gradient=True)
+    cotangent = b.node(
+        "mul",
+        at,
+        b.node("const", arg="2.0", shape=[], line=LOSS),
+        kernel=loss,
+        line=LOSS,
+        gradient=True,
+    )
     for x, w, is_more, w3 in reversed(forward):
-        back = b.kernel("matmul_where", "contraction", PRODUCT, 45e-6 if measured else None, gradient=True)
-        update = b.kernel("matmul_sub", "map", UPDATE, 30e-6 if measured else None, gradient=True, flops=0)
+        back = b.kernel(
+            "matmul_where", "contraction", PRODUCT, 45e-6 if measured else None, gradient=True
+        )
+        update = b.kernel(
+            "matmul_sub", "map", UPDATE, 30e-6 if measured else None, gradient=True, flops=0
+        )
         b.apart(back - 1, back, "alignment", "reads columns where the other writes rows")
         masked = b.node("where", is_more, cotangent, kernel=back, line=BIAS, gradient=True)
         spread = b.node("expand", masked, gradient=True, shape=[16, 64, 64])
-        cotangent = b.node("reduce", b.node("mul", spread, w3, kernel=back, gradient=True), kernel=back, gradient=True)
-        slope = b.node("mul", spread, b.node("permute", x, gradient=True), kernel=update, gradient=True)
-        slope = b.node("reduce", slope, kernel=update, gradient=True, arg="add (0,)", shape=[64, 64])
+        cotangent = b.node(
+            "reduce",
+            b.node("mul", spread, w3, kernel=back, gradient=True),
+            kernel=back,
+            gradient=True,
+        )
+        slope = b.node(
+            "mul", spread, b.node("permute", x, gradient=True), kernel=update, gradient=True
+        )
+        slope = b.node(
+            "reduce", slope, kernel=update, gradient=True, arg="add (0,)", shape=[64, 64]
+        )
         rate = b.node("const", arg="0.1", shape=[], line=UPDATE)
-        b.node("sub", w, b.node("mul", slope, rate, kernel=update, line=UPDATE), kernel=update, line=UPDATE, shape=[64, 64])
+        b.node(
+            "sub",
+            w,
+            b.node("mul", slope, rate, kernel=update, line=UPDATE),
+            kernel=update,
+            line=UPDATE,
+            shape=[64, 64],
+        )
     return b.finish(**{"outputs": [total, len(b.nodes) - 1], **more})
 
 
@@ -197,12 +259,24 @@ def listed(name: str) -> dict[str, Any]:
     """A program of which no more is known than that it ran."""
     lists = {key: [] for key in ("passes", "nodes", "outputs", "inputs", "kernels", "boundaries")}
     texts = dict.fromkeys(("report", "graph", "gradient", "program"), "")
-    known = {"name": name, "device": "cpu", "runs": 1, "seconds": 0.5, "kernel_seconds": None, "cold": None}
+    known = {
+        "name": name,
+        "device": "cpu",
+        "runs": 1,
+        "seconds": 0.5,
+        "kernel_seconds": None,
+        "cold": None,
+    }
     return {**known, "detailed": False, **lists, **texts, "memory": None}
 
 
 def passes(nodes: int) -> list[dict[str, Any]]:
-    rewrite = {"rule": "x + 0 = x", "before": "%7 = add(%5, %6)", "after": "%5", "line": [FILE, BIAS]}
+    rewrite = {
+        "rule": "x + 0 = x",
+        "before": "%7 = add(%5, %6)",
+        "after": "%5",
+        "line": [FILE, BIAS],
+    }
     return [
         {"name": "graph", "seconds": 0.0, "nodes": nodes + 4, "added": [], "removed": [], "rewrites": []},
         {"name": "widen", "seconds": 0.0002, "nodes": nodes + 4, "added": [], "removed": [], "rewrites": []},
@@ -217,9 +291,25 @@ def memory(kernels: list[dict[str, Any]]) -> dict[str, Any]:
     """What each kernel writes lives until two steps later, in turn at three places of the arena."""
     last = len(kernels) - 1
     size = 16_384
-    buffers = [{"name": "input 0", "space": "input", "number": 0, "offset": 0, "first": 0, "last": last, "in_place_of": None}]
+    buffers = [
+        {
+            "name": "input 0",
+            "space": "input",
+            "number": 0,
+            "offset": 0,
+            "first": 0,
+            "last": last,
+            "in_place_of": None,
+        }
+    ]
     for i, k in enumerate(kernels):
-        place = {"space": "arena", "number": None, "offset": i % 3 * size, "first": i, "last": min(i + 2, last)}
+        place = {
+            "space": "arena",
+            "number": None,
+            "offset": i % 3 * size,
+            "first": i,
+            "last": min(i + 2, last),
+        }
         buffers.append({"name": f"{k['name']}/out", "in_place_of": None, **place})
     for b in buffers:
         b.update(dtype="float32", shape=[64, 64], bytes=size, line=[FILE, PRODUCT])
@@ -232,15 +322,38 @@ def memory(kernels: list[dict[str, Any]]) -> dict[str, Any]:
 
 def modules() -> list[dict[str, Any]]:
     def linear(name: str, wide: int, out: int) -> dict[str, Any]:
-        weight = {"name": "weight", "shape": [out, wide], "dtype": "float32", "count": out * wide, "trainable": True}
-        bias = {"name": "bias", "shape": [out], "dtype": "float32", "count": out, "trainable": False}
+        weight = {
+            "name": "weight",
+            "shape": [out, wide],
+            "dtype": "float32",
+            "count": out * wide,
+            "trainable": True,
+        }
+        bias = {
+            "name": "bias",
+            "shape": [out],
+            "dtype": "float32",
+            "count": out,
+            "trainable": False,
+        }
         detail, count = f"in={wide}, out={out}", out * wide + out
-        held = {"parameters": [weight, bias], "children": [], "count": count, "output": f"(16, {out})"}
+        held = {
+            "parameters": [weight, bias],
+            "children": [],
+            "count": count,
+            "output": f"(16, {out})",
+        }
         return {"name": name, "kind": "Linear", "detail": detail, **held}
 
     layers = [linear("0", 64, 64), linear("1", 64, 10)]
     count = sum(each["count"] for each in layers)
-    whole = {"detail": "", "parameters": [], "children": layers, "count": count, "output": "(16, 10)"}
+    whole = {
+        "detail": "",
+        "parameters": [],
+        "children": layers,
+        "count": count,
+        "output": "(16, 10)",
+    }
     return [{"name": "model", "kind": "Sequential", **whole}]
 
 
@@ -250,8 +363,23 @@ def tensors() -> list[dict[str, Any]]:
     grid = [[[i, j], 3 * i + j] for i in range(2) for j in range(3)]
     turned = [[[j, i], 3 * i + j] for j in range(3) for i in range(2)]
     steps = [
-        {**base, "expression": "x", "note": "its own", "shape": [2, 3], "strides": [3, 1], "contiguous": True, "cells": grid},
-        {**base, "expression": "x.permute(1, 0)", "shape": [3, 2], "strides": [1, 3], "contiguous": False, "cells": turned},
+        {
+            **base,
+            "expression": "x",
+            "note": "its own",
+            "shape": [2, 3],
+            "strides": [3, 1],
+            "contiguous": True,
+            "cells": grid,
+        },
+        {
+            **base,
+            "expression": "x.permute(1, 0)",
+            "shape": [3, 2],
+            "strides": [1, 3],
+            "contiguous": False,
+            "cells": turned,
+        },
     ]
     steps[1]["note"] = "that of x, seen otherwise"
     return [{"title": "A transpose moves nothing", "steps": steps}]

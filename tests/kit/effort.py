@@ -1,4 +1,5 @@
-"""How much a run tries. In: numbers of examples, collected tests. Out: what the default run takes; `-m slow` has the rest."""
+"""How much a run tries. In: numbers of examples, collected tests. Out: what the default run takes;
+`-m slow` has the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def choose(thorough: bool) -> None:
 
 def examples(count: int) -> settings:
     """So many examples of a property in a thorough run, a part of them in a quick one."""
-    return settings(max_examples=min(count, max(LEAST, count * settings.default.max_examples // 100)))
+    return settings(
+        max_examples=min(count, max(LEAST, count * settings.default.max_examples // 100))
+    )
 
 
 def rarely(*values: Any) -> list[Any]:
@@ -46,7 +49,8 @@ def superfluous(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 
 
 def _uncovering(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """All but a cover: for each value that is not shown yet, the case whose values were shown least."""
+    """All but a cover: for each value that is not shown yet, the case whose values were shown
+    least."""
     shown = {case: _shown(case) for case in cases}
     showing: dict[Hashable, list[pytest.Item]] = defaultdict(list)
     for case in cases:
@@ -62,15 +66,20 @@ def _uncovering(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 
 def _shown(case: pytest.Item) -> list[Hashable]:
-    """The value of each parameter, or the values of several that come together; else what the mark's function says of them."""
+    """The value of each parameter, or the values of several that come together; else what the
+    mark's function says of them."""
     (mark,) = case.iter_markers("thinned")
     params: dict[str, Any] = case.callspec.params  # type: ignore[attr-defined]
     if "by" in mark.kwargs:
         return [*mark.kwargs["by"](**params)]
     groups = [_names(parametrize.args[0]) for parametrize in case.iter_markers("parametrize")]
-    groups += [(name,) for name in params if not any(name in group for group in groups)]  # of fixtures
+    groups += [
+        (name,) for name in params if not any(name in group for group in groups)
+    ]  # of fixtures
     return [(group, *(id(params[name]) for name in group)) for group in groups]
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else tuple(given)
+    return (
+        tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else tuple(given)
+    )

@@ -9,7 +9,8 @@ import numpy as np
 
 
 def assert_floor_quotients(got: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
-    """got is floor(a / b), exactly below 2**digits and within 1 ULP above; special values as the Array API standard has them."""
+    """got is floor(a / b), exactly below 2**digits and within 1 ULP above; special values as the
+    Array API standard has them."""
     digits = np.finfo(a.dtype).nmant + 1
     with np.errstate(all="ignore"):
         special = np.floor(a / b)

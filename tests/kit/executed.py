@@ -1,14 +1,15 @@
-"""Pages whose examples are run. In: Markdown with blocks of code and marked outputs. Out: the page with the outputs of now.
+"""Pages whose examples are run. In: Markdown with blocks of code and marked outputs. Out: the page
+with the outputs of now.
 
 A comment before a block of output says what it holds:
 
-    <!-- prints -->          what the code has printed since the last output
-    <!-- prints: EXPR -->    the text of an expression
-    <!-- differs -->         either, but it differs between machines or runs: it is made anew and never compared
+    <!-- prints -->          what the code has printed since the last output <!-- prints: EXPR -->
+    the text of an expression <!-- differs -->         either, but it differs between machines or
+    runs: it is made anew and never compared
 
-Code is what stands in blocks of `python`, as if all of a page were one script of that name, and the lines of blocks of `sh` that
-call the command line, `python -m weft`. A comment `<!-- target: avx512 -->` sets WEFT_TARGET. `python tests/kit/executed.py
-docs/tutorial.md` writes pages anew.
+Code is what stands in blocks of `python`, as if all of a page were one script of that name, and the
+lines of blocks of `sh` that call the command line, `python -m weft`. A comment `<!-- target: avx512
+-->` sets WEFT_TARGET. `python tests/kit/executed.py docs/tutorial.md` writes pages anew.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Output:
-    """A block of output: its line in the page, what stands there, what there should be, and whether that is for sure."""
+    """A block of output: its line in the page, what stands there, what there should be, and whether
+    that is for sure."""
 
     line: int
     shown: str
@@ -70,7 +72,11 @@ class Run:
         return found[0]
 
     def _output(self, found: re.Match[str]) -> str:
-        text = self.printed.getvalue() if found["what"] is None else str(eval(found["what"], self.names))
+        text = (
+            self.printed.getvalue()
+            if found["what"] is None
+            else str(eval(found["what"], self.names))
+        )
         self.printed = io.StringIO()
         line = found.string.count("\n", 0, found.start("text")) + 1
         text = text.replace(f"{self.script.parent}/", "")  # a folder that is different at each run
@@ -98,13 +104,21 @@ def check(line: str, arguments: list[str]) -> None:
         raise RuntimeError(f"{line}: exit status {status}")
 
 
-def run(page: Path, helpers: dict[str, Callable[..., str]] | None = None) -> tuple[str, list[Output]]:
+def run(
+    page: Path, helpers: dict[str, Callable[..., str]] | None = None
+) -> tuple[str, list[Output]]:
     """The page with the outputs of now, and each of them."""
     text = page.read_text()
     settings = options.override(num_threads=2, target=target(text))
     with TemporaryDirectory() as folder, inside(Path(folder)), collecting("sm_90a"), settings:
         script = Path(folder) / f"{page.stem}.py"
-        script.write_text("".join(b["text"] for b in BLOCK.finditer(text) if b["language"] == "python" and not b["mark"]))
+        script.write_text(
+            "".join(
+                b["text"]
+                for b in BLOCK.finditer(text)
+                if b["language"] == "python" and not b["mark"]
+            )
+        )
         wf.manual_seed(0)
         started = Run(script, HELPERS if helpers is None else helpers)
         return BLOCK.sub(started.block, text), started.outputs
@@ -127,7 +141,8 @@ def inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-# ---------------------------------------------------------------- what pages may say in their comments
+# ---------------------------------------------------------------- what pages may say in their
+# comments
 
 
 def body(file: str) -> str:
@@ -137,11 +152,17 @@ def body(file: str) -> str:
 
 
 def inner_loop(file: str, instruction: str) -> str:
-    """The innermost loop with an instruction, of assembly or LLVM IR: from its label to the jump back."""
+    """The innermost loop with an instruction, of assembly or LLVM IR: from its label to the jump
+    back."""
     (path,) = Path().glob(file)
     for block in re.split(r"\n(?=[.\w]+:)", path.read_text()):
         label = block.split(":")[0]
-        jumps = [m.end() for m in re.finditer(rf"^\s+(?:j|br ).*[%\s]{re.escape(label)}\b.*$", block, re.MULTILINE)]
+        jumps = [
+            m.end()
+            for m in re.finditer(
+                rf"^\s+(?:j|br ).*[%\s]{re.escape(label)}\b.*$", block, re.MULTILINE
+            )
+        ]
         if instruction in block and jumps:
             return block[: jumps[-1]]
     raise LookupError(f"no inner loop of {path} holds {instruction}")
@@ -151,11 +172,15 @@ HELPERS: dict[str, Callable[..., Any]] = {"body": body, "inner_loop": inner_loop
 
 
 def main(arguments: list[str]) -> int:
-    """Writes pages anew, or tells with --compare what would change. Each has a process of its own: Nodes are shared in one."""
+    """Writes pages anew, or tells with --compare what would change. Each has a process of its own:
+    Nodes are shared in one."""
     pages = [a for a in arguments if a != "--compare"]
     if len(pages) > 1:
         flags = [a for a in arguments if a not in pages]
-        return max(subprocess.run([sys.executable, __file__, *flags, page], check=False).returncode for page in pages)
+        return max(
+            subprocess.run([sys.executable, __file__, *flags, page], check=False).returncode
+            for page in pages
+        )
     page = Path(pages[0])
     text, outputs = run(page)
     if "--compare" not in arguments:
@@ -163,7 +188,9 @@ def main(arguments: list[str]) -> int:
         return 0
     wrong = [o for o in outputs if o.compared and o.shown != o.found]
     for o in wrong:
-        changed = (line for line in ndiff(o.shown.splitlines(), o.found.splitlines()) if line[0] in "+-")
+        changed = (
+            line for line in ndiff(o.shown.splitlines(), o.found.splitlines()) if line[0] in "+-"
+        )
         print(f"{page}:{o.line}", *changed, sep="\n")
     return 1 if wrong or not outputs else 0
 

@@ -1,5 +1,6 @@
-"""A CUDA device for tests of what stands above it: the CPU's memory at addresses that are far away, so that nobody reads them by
-mistake. It has no kernels: with WEFT_INTERPRET=1 programs run on copies."""
+"""A CUDA device for tests of what stands above it: the CPU's memory at addresses that are far away,
+so that nobody reads them by mistake. It has no kernels: with WEFT_INTERPRET=1 programs run on
+copies."""
 
 from __future__ import annotations
 
@@ -71,8 +72,13 @@ class FarDriver:
         ctypes.memmove(to, source, nbytes)
 
     def _near(self, address: int, nbytes: int) -> int:
-        """The address in this process. Raises where it is not all in one piece of this device's memory."""
-        inside = [a for a, owner in self.memory.items() if a <= address and address + nbytes <= a + owner.nbytes - 256]
+        """The address in this process. Raises where it is not all in one piece of this device's
+        memory."""
+        inside = [
+            a
+            for a, owner in self.memory.items()
+            if a <= address and address + nbytes <= a + owner.nbytes - 256
+        ]
         assert inside, f"{nbytes} bytes at {address:#x} are no memory of this device"
         return address - FAR
 

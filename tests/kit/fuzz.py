@@ -1,7 +1,8 @@
-"""Random graphs, compiled and compared with the oracle. In: a source of choices. Out: comparisons, a table of hits.
+"""Random graphs, compiled and compared with the oracle. In: a source of choices. Out: comparisons,
+a table of hits.
 
-`python tests/kit/fuzz.py 5000` (optionally a first seed) runs so many graphs and prints what they reached. A second evaluation
-that rounds differently gives the tolerance.
+`python tests/kit/fuzz.py 5000` (optionally a first seed) runs so many graphs and prints what they
+reached. A second evaluation that rounds differently gives the tolerance.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from weft.ir.graph.op import OF_GRAPHS, SCANS, Op
 from weft.ir.kernels.reason import Rule
 from weft.ir.ops.interp import EVALUATORS, run
 
-# Threads are forced, so that nothing is tiny; random moves hardly ever make an attention, or results without a product.
+# Threads are forced, so that nothing is tiny; random moves hardly ever make an attention, or
+# results without a product.
 UNREACHED_SCHEDULES = {"tiny", "chain", "zeros"}
 SCHEDULES = [s.name for s in CPU if s.name not in UNREACHED_SCHEDULES]
 UNREACHED = {  # rules that no boundary between kernels of a random graph names, and why
@@ -37,8 +39,12 @@ UNREACHED = {  # rules that no boundary between kernels of a random graph names,
     Rule.BUDGET: "needs a value of more than 60 inputs",
     Rule.PARTS: "needs a network of equal layers",
 }
-NEAR_ZEROS = {Op.LGAMMA, Op.POLYGAMMA}  # off by units of 1 where they are smaller (docs/numerics.md)
-# What the machine that runs this can run, too: narrower vectors, other tiles, no masked instructions.
+NEAR_ZEROS = {
+    Op.LGAMMA,
+    Op.POLYGAMMA,
+}  # off by units of 1 where they are smaller (docs/numerics.md)
+# What the machine that runs this can run, too: narrower vectors, other tiles, no masked
+# instructions.
 NARROWER = [("avx2", 256), ("sse2", 128)] if platform.machine() in ("x86_64", "AMD64") else []
 TARGETS = ["host", "host", *(name for name, bits in NARROWER if bits < host().vector_bits)]
 
@@ -59,8 +65,14 @@ class Case:
 
 
 def random_case(choose: Choose, exact: bool = False, moves: int = 30) -> Case:
-    """A graph of at least two moves and fewer than so many more, with 30 of up to about 40 computed Nodes, and its inputs."""
-    return grown(choose, Builder(choose, EXACT if exact else MOVES, specials=exact), gradients=not exact, moves=moves)
+    """A graph of at least two moves and fewer than so many more, with 30 of up to about 40 computed
+    Nodes, and its inputs."""
+    return grown(
+        choose,
+        Builder(choose, EXACT if exact else MOVES, specials=exact),
+        gradients=not exact,
+        moves=moves,
+    )
 
 
 def grown(choose: Choose, b: Builder, gradients: bool, moves: int = 30) -> Case:
@@ -86,7 +98,11 @@ def _wishes(case: Case) -> dict[int, int]:
     """Every output that could live in an input's memory."""
     inputs, wishes = inputs_of(case.outputs), {}
     for o, out in enumerate(case.outputs):
-        fits = [i for i, n in enumerate(inputs) if n.shape == out.shape and n.dtype is out.dtype and i not in wishes.values()]
+        fits = [
+            i
+            for i, n in enumerate(inputs)
+            if n.shape == out.shape and n.dtype is out.dtype and i not in wishes.values()
+        ]
         if fits and out.size and out not in inputs:
             wishes[o] = fits[-1]
     return wishes
@@ -107,11 +123,15 @@ EXACTLY_ROUNDED = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.SQRT})
 
 
 def evaluate(
-    outputs: Sequence[Node], env: dict[Node, Array], noise: np.random.Generator | None = None, all_ops: bool = False
+    outputs: Sequence[Node],
+    env: dict[Node, Array],
+    noise: np.random.Generator | None = None,
+    all_ops: bool = False,
 ) -> list[Array]:
     """The oracle's values; with noise, every operation that may round differently does so.
 
-    all_ops: those that round exactly, too: of operands that differ a little they may give the next number.
+    all_ops: those that round exactly, too: of operands that differ a little they may give the next
+    number.
     """
     if noise is None:
         return [np.asarray(v) for v in run(outputs, env)]
@@ -154,11 +174,14 @@ def _in_turn(n: Node) -> int:
 
 
 def tolerances(case: Case, want: list[Array]) -> list[float]:
-    """How far each output may be off, from evaluations that round differently; raises Unsuitable."""
+    """How far each output may be off, from evaluations that round differently; raises
+    Unsuitable."""
     out = [0.0] * len(want)
     steps = max(map(_in_turn, toposort(case.outputs)), default=0)
     for seed in range(2):
-        for i, (w, other) in enumerate(zip(want, evaluate(case.outputs, case.env, np.random.default_rng(seed)), strict=True)):
+        for i, (w, other) in enumerate(
+            zip(want, evaluate(case.outputs, case.env, np.random.default_rng(seed)), strict=True)
+        ):
             if not case.outputs[i].dtype.is_float:
                 if not case.exact[i] and not np.array_equal(w, other):
                     raise Unsuitable
@@ -190,7 +213,9 @@ class Hits:
 
     def count(self, case: Case, program: Any) -> None:
         self.counts.update({f"op {n.op.value}" for n in toposort(program.graph)})
-        self.counts.update(f"schedule {c.schedule}" for k in program.lowered.kernels for c in k.lowered.choices)
+        self.counts.update(
+            f"schedule {c.schedule}" for k in program.lowered.kernels for c in k.lowered.choices
+        )
         self.counts.update(f"reason {b.reason.rule}" for b in program.fused.boundaries)
         self.counts["graphs"] += 1
         self.counts[f"target {case.target}"] += 1
@@ -205,21 +230,28 @@ class Hits:
         """Everything that should be reached and was not."""
         wanted = [f"op {op.value}" for op in OF_GRAPHS - {Op.COPY}]
         wanted += [f"dtype {d.name}" for d in (*FLOATS, *INTS, dt.bool_)]
-        wanted += [f"schedule {s}" for s in SCHEDULES] + [f"reason {r}" for r in Rule if r not in UNREACHED]
+        wanted += [f"schedule {s}" for s in SCHEDULES] + [
+            f"reason {r}" for r in Rule if r not in UNREACHED
+        ]
         return sorted({w for w in wanted if not self.counts[w]})
 
 
 def _chooses(output: Node) -> bool:
     """Is a maximum of floats among what it is made of, which may be either of two zeros?"""
     nodes = toposort([output])
-    return any(n.dtype.is_float and (n.op is Op.MAX or (n.op is Op.REDUCE and n.arg[0] == "max")) for n in nodes)
+    return any(
+        n.dtype.is_float and (n.op is Op.MAX or (n.op is Op.REDUCE and n.arg[0] == "max"))
+        for n in nodes
+    )
 
 
 def _without_sign_of_zero(x: Array) -> Array:
     return np.where(x == 0, np.zeros((), x.dtype), x)
 
 
-def compare_case(case: Case, hits: Hits, exact: bool = False, threads: Sequence[int] = (2, 3), **opts: Any) -> None:
+def compare_case(
+    case: Case, hits: Hits, exact: bool = False, threads: Sequence[int] = (2, 3), **opts: Any
+) -> None:
     """Oracle == compiled on one thread == compiled on several threads, the latter bit for bit."""
     want = evaluate(case.outputs, case.env)
     allowed = [0.0] * len(want) if exact else tolerances(case, want)
@@ -228,10 +260,17 @@ def compare_case(case: Case, hits: Hits, exact: bool = False, threads: Sequence[
     got = execute(program, case.outputs, case.env)
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
         if case.exact[i] or not case.outputs[i].dtype.is_float:
-            assert_matches(*(_without_sign_of_zero(x) if _chooses(case.outputs[i]) else x for x in (a, np.asarray(b))))
+            assert_matches(
+                *(
+                    _without_sign_of_zero(x) if _chooses(case.outputs[i]) else x
+                    for x in (a, np.asarray(b))
+                )
+            )
         else:
             error = _farthest(a, b)
-            assert error <= allowed[i], f"output {i} is off by {error:.3g}, allowed {allowed[i]:.3g}"
+            assert error <= allowed[i], (
+                f"output {i} is off by {error:.3g}, allowed {allowed[i]:.3g}"
+            )
     for several in threads:
         assert_same_bits(execute(program, case.outputs, case.env, several), got)
 
@@ -242,7 +281,8 @@ def seeded(seed: int) -> Choose:
 
 
 def main(count: int, first: int = 0) -> int:
-    """Runs so many graphs, and up to as many again while something is not reached: a new op makes them other graphs."""
+    """Runs so many graphs, and up to as many again while something is not reached: a new op makes
+    them other graphs."""
     hits, failures, unsuitable = Hits(), 0, 0
     for seed in range(first, first + 2 * count):
         if seed >= first + count and not hits.missing():
@@ -254,7 +294,10 @@ def main(count: int, first: int = 0) -> int:
             unsuitable += 1
         except Exception as e:
             failures += 1
-            print(f"seed {seed}: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e) else ''}", flush=True)
+            print(
+                f"seed {seed}: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e) else ''}",
+                flush=True,
+            )
     print(hits.table())
     print(f"{failures} failures, {unsuitable} graphs too sensitive to rounding")
     print(f"not reached: {', '.join(hits.missing()) or 'nothing'}")

@@ -1,6 +1,8 @@
-"""Wrong calls of every public function and method: whatever is passed, the answer is a value or an error of Weft's hierarchy.
+"""Wrong calls of every public function and method: whatever is passed, the answer is a value or an
+error of Weft's hierarchy.
 
-`python tests/kit/fuzz_calls.py COUNT [FIRST_SEED]` makes COUNT calls in child processes and prints what escaped, and crashes.
+`python tests/kit/fuzz_calls.py COUNT [FIRST_SEED]` makes COUNT calls in child processes and prints
+what escaped, and crashes.
 """
 
 from __future__ import annotations
@@ -57,15 +59,75 @@ class Unprintable:
 
 
 NUMBERS = (
-    *(0, 1, 2, 3, -1, -2, 7, 100, 2**31 - 1, 2**31, -(2**31), 2**63 - 1, 2**63, -(2**63), 2**64, 2**80, -(2**200), 10**5000),
+    *(
+        0,
+        1,
+        2,
+        3,
+        -1,
+        -2,
+        7,
+        100,
+        2**31 - 1,
+        2**31,
+        -(2**31),
+        2**63 - 1,
+        2**63,
+        -(2**63),
+        2**64,
+        2**80,
+        -(2**200),
+        10**5000,
+    ),
     *(0.0, -0.0, 0.5, 1.5, -3.25, 1e-320, 1e30, 1e308, float("nan"), float("inf"), float("-inf")),
-    *(True, False, Colour.RED, np.int8(-1), np.uint64(2**64 - 1), np.float16(2), np.float64("nan"), np.bool_(True)),
+    *(
+        True,
+        False,
+        Colour.RED,
+        np.int8(-1),
+        np.uint64(2**64 - 1),
+        np.float16(2),
+        np.float64("nan"),
+        np.bool_(True),
+    ),
 )
 ODDITIES: tuple[Callable[[], Any], ...] = (
-    *(lambda v=v: v for v in (None, "", "x", "cpu", "cuda", "float32", "ij,jk->ik", "left", b"y", ..., slice(None), 1 + 2j)),
+    *(
+        lambda v=v: v
+        for v in (
+            None,
+            "",
+            "x",
+            "cpu",
+            "cuda",
+            "float32",
+            "ij,jk->ik",
+            "left",
+            b"y",
+            ...,
+            slice(None),
+            1 + 2j,
+        )
+    ),
     *(Opaque, Unprintable, dict, list, tuple, set, object),
-    *(lambda v=v: v for v in ({1: 2}, {1, 2}, [[]], [[1, 2], [3]], [None], ["a"], [[[1]], 2], range(3), range(2**70))),
-    *(lambda v=v: v for v in (int, float, wf.Tensor, math, repr, Decimal(1), Fraction(1, 2), date(2020, 1, 1))),
+    *(
+        lambda v=v: v
+        for v in (
+            {1: 2},
+            {1, 2},
+            [[]],
+            [[1, 2], [3]],
+            [None],
+            ["a"],
+            [[[1]], 2],
+            range(3),
+            range(2**70),
+        )
+    ),
+    *(
+        lambda v=v: v
+        for v in (int, float, wf.Tensor, math, repr, Decimal(1), Fraction(1, 2), date(2020, 1, 1))
+    ),
     lambda: (i for i in (0, 1)),
     lambda: array.array("d", [1.0, 2.0]),
     lambda: memoryview(b"abc"),
@@ -75,7 +137,19 @@ ODDITIES: tuple[Callable[[], Any], ...] = (
     lambda: wf.ones(2).__dlpack__(),
 )
 ARRAYS: tuple[Callable[[], Any], ...] = (
-    *(lambda v=v: np.asarray(v) for v in (["a"], [1 + 2j], [None], np.datetime64("2020-01-01"), [[1, 2]], 3.0, [], [2**64 - 1])),
+    *(
+        lambda v=v: np.asarray(v)
+        for v in (
+            ["a"],
+            [1 + 2j],
+            [None],
+            np.datetime64("2020-01-01"),
+            [[1, 2]],
+            3.0,
+            [],
+            [2**64 - 1],
+        )
+    ),
     lambda: np.arange(6.0)[::-1],
     lambda: np.arange(3, dtype=">i4"),
     lambda: np.ones(2, np.longdouble),
@@ -99,13 +173,18 @@ NO_OPERATORS |= {"__array_ufunc__", "__array_function__"}  # which NumPy alone c
 
 
 def shape(rng: random.Random) -> tuple[int, ...]:
-    return tuple(rng.choice((0, 1, 1, 2, 2, 3, 4, 5)) for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4))))
+    return tuple(
+        rng.choice((0, 1, 1, 2, 2, 3, 4, 5)) for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4)))
+    )
 
 
 def tensor(rng: random.Random) -> wf.Tensor:
-    """A small Tensor of any dtype, with special values; sometimes lazy, a view, or one that requires a gradient."""
+    """A small Tensor of any dtype, with special values; sometimes lazy, a view, or one that
+    requires a gradient."""
     extents = shape(rng)
-    values = np.array(rng.choices((0, 1, 2, -1, 3, 100, 1000), k=math.prod(extents))).reshape(extents)
+    values = np.array(rng.choices((0, 1, 2, -1, 3, 100, 1000), k=math.prod(extents))).reshape(
+        extents
+    )
     dtype = rng.choice(DTYPES)
     is_float = dtype in FLOATS
     array = values.astype(np.float64 if is_float else dtype)
@@ -122,8 +201,12 @@ def tensor(rng: random.Random) -> wf.Tensor:
 def integers(rng: random.Random) -> Any:
     """An axis, a shape, axes, shifts: one integer or several."""
     n = rng.choice((0, 1, 1, 2, 2, 3, 5, 40))
-    several = [rng.choice((0, 1, 2, 3, -1, -2, 4, 5, -7, 2**31, 2**62, 2**63, -(2**70))) for _ in range(n)]
-    return rng.choice((several, tuple(several), several[0] if several else 0, rng.choice((0, 1, -1, 2))))
+    several = [
+        rng.choice((0, 1, 2, 3, -1, -2, 4, 5, -7, 2**31, 2**62, 2**63, -(2**70))) for _ in range(n)
+    ]
+    return rng.choice(
+        (several, tuple(several), several[0] if several else 0, rng.choice((0, 1, -1, 2)))
+    )
 
 
 def key(rng: random.Random) -> Any:
@@ -152,7 +235,9 @@ def anything(rng: random.Random) -> Any:
     if kind < 0.72:
         return integers(rng)
     if kind < 0.78:
-        return rng.choice((*DTYPES, "float128", "nope", np.dtype("f4"), np.dtype("S3"), int, float, complex, str))
+        return rng.choice(
+            (*DTYPES, "float128", "nope", np.dtype("f4"), np.dtype("S3"), int, float, complex, str)
+        )
     if kind < 0.84:
         return [tensor(rng) for _ in range(rng.randrange(4))]
     if kind < 0.9:
@@ -160,20 +245,29 @@ def anything(rng: random.Random) -> Any:
     return rng.choice(ODDITIES)()
 
 
-def arguments(rng: random.Random, function: Callable[..., Any], is_method: bool) -> tuple[list[Any], dict[str, Any]]:
+def arguments(
+    rng: random.Random, function: Callable[..., Any], is_method: bool
+) -> tuple[list[Any], dict[str, Any]]:
     """Arguments that fit the function's parameters in number and name, of any kind."""
     signature = inspect.signature(function)
     positional, keywords, spread = [], {}, []
     for i, p in enumerate(signature.parameters.values()):
         if p.kind is p.VAR_POSITIONAL:
-            spread = [integers(rng) if p.name in ("more", "shape") else anything(rng) for _ in range(rng.randrange(4))]
+            spread = [
+                integers(rng) if p.name in ("more", "shape") else anything(rng)
+                for _ in range(rng.randrange(4))
+            ]
         elif is_method and i == 0:
             inner = getattr(getattr(function, "__wrapped__", None), "__qualname__", "a.method")
-            is_bound = "." not in inner or "<locals>" in inner  # made from a function of Nodes, which checks its self too
+            is_bound = (
+                "." not in inner or "<locals>" in inner
+            )  # made from a function of Nodes, which checks its self too
             positional.append(anything(rng) if is_bound and rng.random() < 0.03 else tensor(rng))
         elif p.kind is p.VAR_KEYWORD or (p.default is not p.empty and rng.random() < 0.5):
             continue
-        elif p.kind is p.KEYWORD_ONLY or (p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY):
+        elif p.kind is p.KEYWORD_ONLY or (
+            p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY
+        ):
             keywords[p.name] = fitting(rng, p.name)
         else:
             positional.append(fitting(rng, p.name))
@@ -207,7 +301,18 @@ WORDS = {
     "approximate": ("none", "tanh"),
     "reduction": ("mean", "sum", "none"),
     "device": ("cpu", "cuda", None),
-    "subscripts": ("ij,jk->ik", "ij->ji", "i,i", "...i->...", "ii", "i->ii", "a", "->", ",", "ij,jk,kl"),
+    "subscripts": (
+        "ij,jk->ik",
+        "ij->ji",
+        "i,i",
+        "...i->...",
+        "ii",
+        "i->ii",
+        "a",
+        "->",
+        ",",
+        "ij,jk,kl",
+    ),
     "kind": ("bool", "integral", "real floating", ("numeric", "bool"), "complex floating"),
     "folder": ("here", "a/b"),
     "anneal_strategy": ("cos", "linear"),
@@ -220,7 +325,9 @@ def fitting(rng: random.Random, name: str) -> Any:
     """More often than not what the parameter's name asks for."""
     if rng.random() < 0.3:
         other = anything(rng)
-        return None if name == "distance_function" and callable(other) else other  # what a user's function raises is the user's
+        return (
+            None if name == "distance_function" and callable(other) else other
+        )  # what a user's function raises is the user's
     if name in INTEGERS:
         return integers(rng)
     if name in SWITCHES:
@@ -231,7 +338,16 @@ def fitting(rng: random.Random, name: str) -> Any:
         return rng.choice(DTYPES)
     if name in ("key", "index"):
         return key(rng)
-    if name in ("arrays", "parts", "tensors", "params", "parameters", "inputs", "tangents", "indices"):
+    if name in (
+        "arrays",
+        "parts",
+        "tensors",
+        "params",
+        "parameters",
+        "inputs",
+        "tangents",
+        "indices",
+    ):
         return [tensor(rng) for _ in range(rng.randrange(4))]
     if name in ("f", "function", "hook", "fn"):
         return rng.choice(FUNCTIONS)
@@ -254,8 +370,16 @@ def functions() -> list[Entry]:
     found += public("array_api.", array_api, array_api.__all__)
     found += public("nn.functional.", nn.functional, dir(nn.functional))
     found += public("nn.init.", nn.init, dir(nn.init))
-    found += [(f"nn.{name}", _layer(getattr(nn, name)), False) for name in nn.__all__ if _is_layer(getattr(nn, name))]
-    found += [(f"nn.optim.{kind.__name__}", _optimizer(kind), False) for kind in vars(nn.optim).values() if _is_optimizer(kind)]
+    found += [
+        (f"nn.{name}", _layer(getattr(nn, name)), False)
+        for name in nn.__all__
+        if _is_layer(getattr(nn, name))
+    ]
+    found += [
+        (f"nn.optim.{kind.__name__}", _optimizer(kind), False)
+        for kind in vars(nn.optim).values()
+        if _is_optimizer(kind)
+    ]
     schedules = [name for name in nn.optim.lr_scheduler.__all__ if name != "LRScheduler"]
     found += [(f"nn.optim.{name}", _schedule(getattr(nn.optim, name)), False) for name in schedules]
     found += public("nn.utils.", nn.utils, dir(nn.utils))
@@ -264,23 +388,48 @@ def functions() -> list[Entry]:
 
 def public(prefix: str, module: ModuleType, names: list[str]) -> list[Entry]:
     """The functions that a module defines or lists."""
-    given = [(name, getattr(module, name)) for name in names if not name.startswith("_") and name not in SKIPPED]
-    own = [(n, f) for n, f in given if n in getattr(module, "__all__", ()) or getattr(f, "__module__", "") == module.__name__]
-    return [(prefix + name, f, False) for name, f in own if callable(f) and not isinstance(f, (type, wf.DType))]
+    given = [
+        (name, getattr(module, name))
+        for name in names
+        if not name.startswith("_") and name not in SKIPPED
+    ]
+    own = [
+        (n, f)
+        for n, f in given
+        if n in getattr(module, "__all__", ()) or getattr(f, "__module__", "") == module.__name__
+    ]
+    return [
+        (prefix + name, f, False)
+        for name, f in own
+        if callable(f) and not isinstance(f, (type, wf.DType))
+    ]
 
 
 def _is_layer(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, nn.Module) and kind is not nn.Module and kind.__name__ not in CONTAINERS
+    return (
+        isinstance(kind, type)
+        and issubclass(kind, nn.Module)
+        and kind is not nn.Module
+        and kind.__name__ not in CONTAINERS
+    )
 
 
 def _is_optimizer(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, nn.optim.Optimizer) and kind is not nn.optim.Optimizer
+    return (
+        isinstance(kind, type)
+        and issubclass(kind, nn.optim.Optimizer)
+        and kind is not nn.optim.Optimizer
+    )
 
 
 def _layer(kind: type) -> Callable[..., Any]:
     """Makes a layer and applies it."""
 
-    inputs = [p.name for p in list(inspect.signature(kind.forward).parameters.values())[1:] if p.default is p.empty]
+    inputs = [
+        p.name
+        for p in list(inspect.signature(kind.forward).parameters.values())[1:]
+        if p.default is p.empty
+    ]
 
     def apply(*args: Any, **kwargs: Any) -> Any:
         return kind(*args[len(inputs) :], **kwargs)(*args[: len(inputs)])
@@ -365,7 +514,9 @@ def call(seed: int, table: list[Entry]) -> str | None:
     wf.manual_seed(0)
     wf.set_default_dtype("float32")
     positional, keywords = arguments(rng, function, is_method)
-    state.take_pending()  # parameters of a layer that an earlier call made, 8 GB of them once, are not this call's to compute
+    # parameters of a layer that an earlier call made, 8 GB of them once, are not this call's to
+    # compute
+    state.take_pending()
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         compute(function(*positional, **keywords), rng)
@@ -373,7 +524,9 @@ def call(seed: int, table: list[Entry]) -> str | None:
         return None
     except (Exception, TooSlow) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        where = " < ".join(f"{f.filename.rsplit('/', 1)[-1]}:{f.lineno}" for f in reversed(frames[-4:]))
+        where = " < ".join(
+            f"{f.filename.rsplit('/', 1)[-1]}:{f.lineno}" for f in reversed(frames[-4:])
+        )
         return f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:120]} ({where}) seed {seed}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -412,7 +565,10 @@ def main(count: int, first: int) -> int:
         seed += size
         if child.returncode:
             last = int(next(line for line in reversed(lines) if line.startswith("@"))[1:])
-            print(f"CRASH with status {child.returncode} at seed {last}\n{child.stderr[-2000:]}", flush=True)
+            print(
+                f"CRASH with status {child.returncode} at seed {last}\n{child.stderr[-2000:]}",
+                flush=True,
+            )
             bad, seed = bad + 1, last + 1
     print(f"{count} calls, {bad} escaped")
     return bad

@@ -1,7 +1,9 @@
-"""Seeds of small random graphs that together reach all that fuzz.py counts. In: a number of seeds. Out: tests/fuzz/corpus.txt.
+"""Seeds of small random graphs that together reach all that fuzz.py counts. In: a number of seeds.
+Out: tests/fuzz/corpus.txt.
 
-`python tests/kit/fuzz_corpus.py 1500` looks through so many seeds and writes the file anew: after a new op, schedule or rule of
-fusion, or where a change of the generator makes other graphs of the same seeds.
+`python tests/kit/fuzz_corpus.py 1500` looks through so many seeds and writes the file anew: after a
+new op, schedule or rule of fusion, or where a change of the generator makes other graphs of the
+same seeds.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ TIMES = 2  # that each thing is reached
 
 def stored() -> list[int]:
     """The seeds of the corpus."""
-    return [int(line.split()[0]) for line in FILE.read_text().splitlines() if not line.startswith("#")]
+    return [
+        int(line.split()[0]) for line in FILE.read_text().splitlines() if not line.startswith("#")
+    ]
 
 
 def is_exact(seed: int) -> bool:
@@ -44,7 +48,11 @@ def cover(found: dict[int, tuple[set[str], int]]) -> dict[int, list[str]]:
     def new(seed: int) -> list[str]:
         return sorted(thing for thing in found[seed][0] if counts[thing] < TIMES)
 
-    while (best := max(found.keys() - chosen.keys(), key=lambda seed: (len(new(seed)) / found[seed][1], -seed))) and new(best):
+    while (
+        best := max(
+            found.keys() - chosen.keys(), key=lambda seed: (len(new(seed)) / found[seed][1], -seed)
+        )
+    ) and new(best):
         chosen[best] = new(best)
         counts.update(found[best][0])
     return chosen
@@ -53,7 +61,15 @@ def cover(found: dict[int, tuple[set[str], int]]) -> dict[int, list[str]]:
 def main(count: int, first: int = 10_000) -> None:
     chosen = cover({seed: reached(seed) for seed in range(first, first + count)})
     lines = [f"{seed}  {', '.join(things)}" for seed, things in sorted(chosen.items())]
-    FILE.write_text("\n".join(["# Seeds, and what each is there for; python tests/kit/fuzz_corpus.py writes them", *lines, ""]))
+    FILE.write_text(
+        "\n".join(
+            [
+                "# Seeds, and what each is there for; python tests/kit/fuzz_corpus.py writes them",
+                *lines,
+                "",
+            ]
+        )
+    )
     left = {*Hits().missing()} - {thing for things in chosen.values() for thing in things}
     print(f"{len(chosen)} seeds; not reached: {', '.join(sorted(left)) or 'nothing'}")
 

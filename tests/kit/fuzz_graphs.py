@@ -1,4 +1,5 @@
-"""Random graphs grown move by move. In: a source of choices. Out: Nodes beside their values, which stay of moderate size."""
+"""Random graphs grown move by move. In: a source of choices. Out: Nodes beside their values, which
+stay of moderate size."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ LARGE = 1e4  # a greater value is dropped
 
 @dataclass(eq=False)
 class Built:
-    """A value of the graph: how it is made, what it is, and whether the compiled code must give the same bits."""
+    """A value of the graph: how it is made, what it is, and whether the compiled code must give the
+    same bits."""
 
     node: Node
     array: Array
@@ -65,16 +67,22 @@ class Builder:
             if prod(shape) <= MOST_DRAWN:
                 return shape
 
-    def leaf(self, shape: tuple[int, ...], dtype: dt.DType, low: int = -20, high: int = 100) -> Built:
+    def leaf(
+        self, shape: tuple[int, ...], dtype: dt.DType, low: int = -20, high: int = 100
+    ) -> Built:
         n = leaf(*shape, dtype=dtype)
         if dtype.is_float:
             array = np.asarray(self.rng.standard_normal(shape)).astype(dtype.numpy)
             if self.specials and array.size and self.choose(3) == 0:
                 with np.errstate(over="ignore"):
-                    array.reshape(-1)[self.rng.integers(0, array.size, 2)] = self.rng.choice(SPECIALS, 2).astype(dtype.numpy)
+                    array.reshape(-1)[self.rng.integers(0, array.size, 2)] = self.rng.choice(
+                        SPECIALS, 2
+                    ).astype(dtype.numpy)
         else:
             low = 0 if dtype in (dt.uint8, dt.bool_) else low
-            array = np.asarray(self.rng.integers(low, 2 if dtype is dt.bool_ else high, shape)).astype(dtype.numpy)
+            array = np.asarray(
+                self.rng.integers(low, 2 if dtype is dt.bool_ else high, shape)
+            ).astype(dtype.numpy)
         self.env[n] = array = laid_out(array, self.choose(12))
         return self.keep(Built(n, array, True))
 
@@ -91,10 +99,13 @@ class Builder:
         with np.errstate(all="ignore"):
             array = np.asarray(EVALUATORS[op](n, *(o.array for o in operands)))
         sums = op in SUMS and n.dtype.is_float and not (op is Op.REDUCE and arg[0] == "max")
-        return Built(n, array, all(o.exact for o in operands) and op not in ROUNDS - SUMS and not sums)
+        return Built(
+            n, array, all(o.exact for o in operands) and op not in ROUNDS - SUMS and not sums
+        )
 
     def finish(self, v: Built | None) -> Built | None:
-        """Keeps a value of moderate size; scales a large one down by a power of two, drops what is not finite."""
+        """Keeps a value of moderate size; scales a large one down by a power of two, drops what is
+        not finite."""
         if v is None or v.node.size > MOST or v.node.ndim > 6:
             return None
         if v.node.dtype.is_float and not self.specials:
@@ -125,21 +136,30 @@ class Builder:
 
     def integer(self) -> Built:
         fresh = self.choose(2) == 0
-        return self.pick(lambda v: v.node.dtype.is_int and not fresh, lambda: self.leaf(self.shape(), self.one_of(INTS)))
+        return self.pick(
+            lambda v: v.node.dtype.is_int and not fresh,
+            lambda: self.leaf(self.shape(), self.one_of(INTS)),
+        )
 
     def partner(self, v: Built) -> Built:
         """Another value of the same shape and dtype, perhaps a broadcast or a constant."""
         shape, dtype = v.node.shape, v.node.dtype
         kind = self.choose(4)
         if kind == 0 and dtype is not dt.bool_:
-            return self.constant(self.one_of((2, 3, 0.5, -1.25)) if dtype.is_float else self.one_of((1, 3, 7)), v)
+            return self.constant(
+                self.one_of((2, 3, 0.5, -1.25)) if dtype.is_float else self.one_of((1, 3, 7)), v
+            )
         if kind == 1 and shape:
             axis = self.choose(len(shape))
             rest = shape[:axis] + shape[axis + 1 :]
-            small = self.pick(lambda u: u.node.shape == rest and u.node.dtype is dtype, lambda: self.leaf(rest, dtype))
+            small = self.pick(
+                lambda u: u.node.shape == rest and u.node.dtype is dtype,
+                lambda: self.leaf(rest, dtype),
+            )
             return self.apply(Op.EXPAND, small, arg=((axis, shape[axis]),))
         return self.pick(
-            lambda u: u.node.shape == shape and u.node.dtype is dtype and u is not v, lambda: self.leaf(shape, dtype)
+            lambda u: u.node.shape == shape and u.node.dtype is dtype and u is not v,
+            lambda: self.leaf(shape, dtype),
         )
 
     def positive(self, v: Built) -> Built:
@@ -147,7 +167,9 @@ class Builder:
 
     def index(self, shape: tuple[int, ...], extent: int) -> Built:
         """An int64 index below extent: a leaf, or computed from integers of that shape."""
-        found = [v for v in self.values if v.node.shape == shape and v.node.dtype in (dt.int64, dt.int32)]
+        found = [
+            v for v in self.values if v.node.shape == shape and v.node.dtype in (dt.int64, dt.int32)
+        ]
         if not found or self.choose(2):
             return self.leaf(shape, dt.int64, 0, extent)
         v = self.one_of(found)
@@ -204,7 +226,10 @@ def compare(b: Builder) -> Built | None:
     x = b.float()
     y = b.partner(x)
     gap = 0.1 if x.node.dtype.is_half else 1e-3
-    if not (x.exact and y.exact) and np.abs(x.array.astype(np.float64) - y.array.astype(np.float64)).min(initial=1.0) < gap:
+    if (
+        not (x.exact and y.exact)
+        and np.abs(x.array.astype(np.float64) - y.array.astype(np.float64)).min(initial=1.0) < gap
+    ):
         return None
     return b.apply(b.one_of((Op.LT, Op.EQ)), x, y)
 
@@ -212,7 +237,10 @@ def compare(b: Builder) -> Built | None:
 def choice(b: Builder) -> Built:
     x = b.float()
     y = b.partner(x)
-    found = b.pick(lambda v: v.node.dtype is dt.bool_ and v.node.shape == x.node.shape, lambda: b.leaf(x.node.shape, dt.bool_))
+    found = b.pick(
+        lambda v: v.node.dtype is dt.bool_ and v.node.shape == x.node.shape,
+        lambda: b.leaf(x.node.shape, dt.bool_),
+    )
     return b.apply(Op.WHERE, found, x, y)
 
 
@@ -254,15 +282,39 @@ def stepwise(b: Builder) -> Built | None:
 def convert(b: Builder) -> Built | None:
     x = b.any()
     if x.node.dtype.is_float and x.exact and b.choose(3) == 0:
-        to = b.one_of({2: (dt.int16, dt.int32), 4: (dt.int32,), 8: (dt.int32, dt.int64)}[x.node.dtype.itemsize])
-        return b.apply(Op.BITCAST if to.itemsize == x.node.dtype.itemsize and b.choose(2) else Op.CAST, x, arg=to)
+        to = b.one_of(
+            {2: (dt.int16, dt.int32), 4: (dt.int32,), 8: (dt.int32, dt.int64)}[
+                x.node.dtype.itemsize
+            ]
+        )
+        return b.apply(
+            Op.BITCAST if to.itemsize == x.node.dtype.itemsize and b.choose(2) else Op.CAST,
+            x,
+            arg=to,
+        )
     to = b.one_of(FLOATS if x.node.dtype.is_float else (*FLOATS, *INTS))
     return b.apply(Op.CAST, x, arg=to) if to is not x.node.dtype else None
 
 
 def whole(b: Builder) -> Built:
     x = b.integer()
-    op = b.one_of((Op.ADD, Op.SUB, Op.MUL, Op.MAX, Op.IDIV, Op.MOD, Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR, Op.LT, Op.EQ))
+    op = b.one_of(
+        (
+            Op.ADD,
+            Op.SUB,
+            Op.MUL,
+            Op.MAX,
+            Op.IDIV,
+            Op.MOD,
+            Op.AND,
+            Op.OR,
+            Op.XOR,
+            Op.SHL,
+            Op.SHR,
+            Op.LT,
+            Op.EQ,
+        )
+    )
     y = b.partner(x)
     return b.apply(op, x, b.apply(Op.AND, y, b.constant(7, y)) if op in (Op.SHL, Op.SHR) else y)
 
@@ -314,14 +366,23 @@ def cut(b: Builder) -> Built:
     arg = []
     for d in x.node.shape:
         start = b.choose(d) if d else 0
-        arg.append((start, d - b.choose(d - start) if d > start else d, 1 + b.choose(3)) if b.choose(2) else (0, d, 1))
+        arg.append(
+            (start, d - b.choose(d - start) if d > start else d, 1 + b.choose(3))
+            if b.choose(2)
+            else (0, d, 1)
+        )
     return b.apply(Op.SLICE, x, arg=tuple(arg))
 
 
 def pad(b: Builder) -> Built:
     x = b.any(1)
     return b.apply(
-        Op.PAD, x, arg=tuple((b.choose(3), b.choose(3), b.choose(3) // 2) if b.choose(2) else (0, 0, 0) for _ in x.node.shape)
+        Op.PAD,
+        x,
+        arg=tuple(
+            (b.choose(3), b.choose(3), b.choose(3) // 2) if b.choose(2) else (0, 0, 0)
+            for _ in x.node.shape
+        ),
     )
 
 
@@ -337,7 +398,11 @@ def window(b: Builder) -> Built | None:
     if (size - 1) * step >= x.node.shape[axis]:
         return None
     y = b.apply(Op.SKEW, b.apply(Op.EXPAND, x, arg=((axis + 1, size),)), arg=(axis, axis + 1, step))
-    return b.apply(Op.SLICE, y, arg=tuple((0, d, stride if a == axis else 1) for a, d in enumerate(y.node.shape)))
+    return b.apply(
+        Op.SLICE,
+        y,
+        arg=tuple((0, d, stride if a == axis else 1) for a, d in enumerate(y.node.shape)),
+    )
 
 
 def unskew(b: Builder) -> Built | None:
@@ -379,7 +444,9 @@ def scan(b: Builder) -> Built:
 
 def sort(b: Builder) -> Built | None:
     x = b.any(1)
-    return b.apply(Op.ARGSORT, x, arg=(b.choose(x.node.ndim), b.choose(2) == 0)) if x.exact else None
+    return (
+        b.apply(Op.ARGSORT, x, arg=(b.choose(x.node.ndim), b.choose(2) == 0)) if x.exact else None
+    )
 
 
 def gather(b: Builder) -> Built | None:
@@ -433,7 +500,9 @@ def wide_rows(b: Builder) -> Built:
 def windowed_rows(b: Builder) -> Built:
     """A map read through overlapping windows of a row."""
     x = composite(b.one_of((g.exp, g.relu)), b.leaf((b.one_of((5, 70)), 40), dt.float32), b=b)
-    return b.apply(Op.REDUCE, composite(lambda y: g.window(y, 1, 3, 1), x, b=b), arg=("max", (1, 2)))
+    return b.apply(
+        Op.REDUCE, composite(lambda y: g.window(y, 1, 3, 1), x, b=b), arg=("max", (1, 2))
+    )
 
 
 def shifted_product(b: Builder) -> Built:

@@ -1,6 +1,8 @@
-"""Random networks trained for two steps. In: a source of choices. Out: lazy, jitted and interpreted steps, compared.
+"""Random networks trained for two steps. In: a source of choices. Out: lazy, jitted and interpreted
+steps, compared.
 
-`python tests/kit/fuzz_networks.py 200` (optionally a first seed) trains so many networks and prints those whose steps differ.
+`python tests/kit/fuzz_networks.py 200` (optionally a first seed) trains so many networks and prints
+those whose steps differ.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ Array = np.ndarray[Any, Any]
 Choose = Callable[[int], int]  # n -> one of 0 .. n-1
 Results = dict[str, Array]
 
-TOLERANCES = {"float32": 2e-3, "float64": 1e-9}  # of the largest value: sums of other orders, behind two steps
+TOLERANCES = {
+    "float32": 2e-3,
+    "float64": 1e-9,
+}  # of the largest value: sums of other orders, behind two steps
 MOST = 4000  # elements between two layers
 
 
@@ -34,7 +39,13 @@ class Residual(nn.Module):
 
     def forward(self, x: wf.Tensor) -> wf.Tensor:
         y = self.layers(x)
-        return wf.concat([x, y], axis=1) if self.how == "join" else x * y.sigmoid() if self.how == "gate" else x + y
+        return (
+            wf.concat([x, y], axis=1)
+            if self.how == "join"
+            else x * y.sigmoid()
+            if self.how == "gate"
+            else x + y
+        )
 
 
 class Attended(nn.Module):
@@ -54,34 +65,80 @@ class Swapped(nn.Module):
         return x.flatten(2).transpose(1, 2)
 
 
-ACTIVATIONS = (nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh, nn.Mish, nn.ELU, nn.PReLU, nn.Hardswish, nn.LeakyReLU, nn.Softplus, nn.Softmax)
+ACTIVATIONS = (
+    nn.ReLU,
+    nn.GELU,
+    nn.SiLU,
+    nn.Tanh,
+    nn.Mish,
+    nn.ELU,
+    nn.PReLU,
+    nn.Hardswish,
+    nn.LeakyReLU,
+    nn.Softplus,
+    nn.Softmax,
+)
 
 
 def any_layer(choose: Choose, shape: tuple[int, ...], depth: int) -> nn.Module:
     """A layer for Tensors of a shape, which may refuse them."""
     c, last, spatial = shape[1], shape[-1], len(shape) - 2
     k, s, p = 1 + choose(3), 1 + choose(2), choose(2)
-    norms: list[Callable[[], nn.Module]] = [lambda: nn.LayerNorm(last), lambda: nn.RMSNorm(last), lambda: nn.LayerNorm(shape[1:])]
-    makes: list[Callable[[], nn.Module]] = [ACTIVATIONS[choose(len(ACTIVATIONS))], lambda: nn.Linear(last, 1 + choose(20))]
+    norms: list[Callable[[], nn.Module]] = [
+        lambda: nn.LayerNorm(last),
+        lambda: nn.RMSNorm(last),
+        lambda: nn.LayerNorm(shape[1:]),
+    ]
+    makes: list[Callable[[], nn.Module]] = [
+        ACTIVATIONS[choose(len(ACTIVATIONS))],
+        lambda: nn.Linear(last, 1 + choose(20)),
+    ]
     if depth < 2:
-        makes.append(lambda: Residual(stack(choose, shape, 1 + choose(2), depth + 1)[0], ("add", "gate", "join")[choose(3)]))
+        makes.append(
+            lambda: Residual(
+                stack(choose, shape, 1 + choose(2), depth + 1)[0],
+                ("add", "gate", "join")[choose(3)],
+            )
+        )
     if spatial:
         rank, groups = f"{spatial}d", (1, 1, c)[choose(3)]
         conv, unconv = getattr(nn, f"Conv{rank}"), getattr(nn, f"ConvTranspose{rank}")
-        pools = [getattr(nn, name + rank) for name in ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool")]
+        pools = [
+            getattr(nn, name + rank)
+            for name in ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool")
+        ]
         makes += 3 * [lambda: conv(c, groups * (1 + choose(8)), k, s, p, 1 + choose(2), groups)]
-        makes += [lambda: unconv(c, 1 + choose(5), k, s, choose(2)), lambda: pools[choose(4)](1 + choose(3)), Swapped]
-        makes.append(lambda: nn.Upsample(scale_factor=2, mode=("nearest", "linear" if spatial == 1 else "bilinear")[choose(2)]))
-        norms += [lambda: nn.GroupNorm(1, c), *(lambda n=n: getattr(nn, n + rank)(c) for n in ("BatchNorm", "InstanceNorm"))]
+        makes += [
+            lambda: unconv(c, 1 + choose(5), k, s, choose(2)),
+            lambda: pools[choose(4)](1 + choose(3)),
+            Swapped,
+        ]
+        makes.append(
+            lambda: nn.Upsample(
+                scale_factor=2,
+                mode=("nearest", "linear" if spatial == 1 else "bilinear")[choose(2)],
+            )
+        )
+        norms += [
+            lambda: nn.GroupNorm(1, c),
+            *(lambda n=n: getattr(nn, n + rank)(c) for n in ("BatchNorm", "InstanceNorm")),
+        ]
     if spatial == 1:
         makes += 2 * [lambda: Attended(last, 1)]
-        makes.append(lambda: nn.TransformerEncoderLayer(last, 1, 8, 0.0, "gelu", batch_first=True, norm_first=choose(2) > 0))
+        makes.append(
+            lambda: nn.TransformerEncoderLayer(
+                last, 1, 8, 0.0, "gelu", batch_first=True, norm_first=choose(2) > 0
+            )
+        )
     makes.append(norms[choose(len(norms))])
     return makes[choose(len(makes))]()
 
 
-def stack(choose: Choose, shape: tuple[int, ...], count: int, depth: int = 0) -> tuple[nn.Sequential, tuple[int, ...]]:
-    """So many layers that take one another's shapes, and the last shape. Lazily, shapes cost nothing."""
+def stack(
+    choose: Choose, shape: tuple[int, ...], count: int, depth: int = 0
+) -> tuple[nn.Sequential, tuple[int, ...]]:
+    """So many layers that take one another's shapes, and the last shape. Lazily, shapes cost
+    nothing."""
     layers: list[nn.Module] = []
     while len(layers) < count:
         try:
@@ -135,15 +192,21 @@ def trained(seed: int, dtype: str, jitted: bool = False, **opts: Any) -> Results
 def compare(seed: int) -> None:
     """Interpreter == lazy == jitted, and the same bits on one thread and on two."""
     dtype = ("float32", "float64")[seed % 2]
-    with mock.patch.object(program_table, "_programs", {}):  # programs are found again by their graph, whoever runs them
+    with mock.patch.object(
+        program_table, "_programs", {}
+    ):  # programs are found again by their graph, whoever runs them
         want = trained(seed, dtype, interpret=True)
     jitted = trained(seed, dtype, jitted=True, num_threads=1)
     for what, got in (("lazy", trained(seed, dtype)), ("jitted", jitted)):
         assert list(got) == list(want)
         for name, w in want.items():
             scale = max(1.0, float(np.abs(w).max(initial=0)))
-            np.testing.assert_allclose(got[name], w, rtol=0, atol=TOLERANCES[dtype] * scale, err_msg=f"{what}, {name}")
-    assert_same_bits([*trained(seed, dtype, jitted=True, num_threads=2).values()], [*jitted.values()])
+            np.testing.assert_allclose(
+                got[name], w, rtol=0, atol=TOLERANCES[dtype] * scale, err_msg=f"{what}, {name}"
+            )
+    assert_same_bits(
+        [*trained(seed, dtype, jitted=True, num_threads=2).values()], [*jitted.values()]
+    )
 
 
 def main(count: int, first: int = 0) -> int:

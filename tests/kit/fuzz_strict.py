@@ -1,6 +1,8 @@
-"""Strict mode: compiled code has the bits of the interpreter. In: graphs, among them random ones. Out: comparisons.
+"""Strict mode: compiled code has the bits of the interpreter. In: graphs, among them random ones.
+Out: comparisons.
 
-`python tests/kit/fuzz_strict.py 20000` (optionally a first seed) compares so many random graphs and prints those that differ.
+`python tests/kit/fuzz_strict.py 20000` (optionally a first seed) compares so many random graphs and
+prints those that differ.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ from weft.ir.graph.graph import Node
 from weft.ir.graph.op import Op
 from weft.ir.ops.interp import run
 
-TINY = {"serial_threshold": None, "min_chunks": 1}  # what users run; else the harness forces threads and chunks
+TINY = {
+    "serial_threshold": None,
+    "min_chunks": 1,
+}  # what users run; else the harness forces threads and chunks
 
 
 def compare_strictly(
@@ -32,7 +37,8 @@ def compare_strictly(
     threads: Sequence[int] = (2,),
     **opts: Any,
 ) -> Compiled:
-    """Interpreter == compiled on one thread == compiled on more, bit for bit; only NaNs are all alike."""
+    """Interpreter == compiled on one thread == compiled on more, bit for bit; only NaNs are all
+    alike."""
     outputs = list(outputs)
     program = compiled(outputs, env, donations, strict=True, **opts)
     got = execute(program, outputs, env)
@@ -40,7 +46,9 @@ def compare_strictly(
         try:
             assert_matches(a, np.asarray(b))
         except AssertionError as error:
-            raise AssertionError(f"output {i}, {outputs[i]!r}, by {schedules(program)}: {error}") from None
+            raise AssertionError(
+                f"output {i}, {outputs[i]!r}, by {schedules(program)}: {error}"
+            ) from None
     for count in threads:
         assert_same_bits(execute(program, outputs, env, count), got)
     return program
@@ -81,18 +89,29 @@ def attention(b: Builder) -> Built:
     return composite(g.matmul, composite(g.softmax, scores, b=b), v, b=b)
 
 
-STRICT_MOVES = [*MOVES, total_of_totals, total_of_totals, total_of_equal, long_total, power, attention]
+STRICT_MOVES = [
+    *MOVES,
+    total_of_totals,
+    total_of_totals,
+    total_of_equal,
+    long_total,
+    power,
+    attention,
+]
 
 
 def strict_case(choose: Choose) -> Case:
-    """A graph with what strict mode keeps from being rewritten; one of four has infinities, NaNs and -0.0."""
+    """A graph with what strict mode keeps from being rewritten; one of four has infinities, NaNs
+    and -0.0."""
     return grown(choose, Builder(choose, STRICT_MOVES, specials=choose(4) == 0), gradients=True)
 
 
 def compare_seed(seed: int) -> None:
     case = strict_case(seeded(seed))
     opts = TINY if seed % 2 else {}
-    compare_strictly(case.outputs, case.env, case.donations, threads=(1 + seed % 3,), target=case.target, **opts)
+    compare_strictly(
+        case.outputs, case.env, case.donations, threads=(1 + seed % 3,), target=case.target, **opts
+    )
 
 
 def main(count: int, first: int = 0) -> int:

@@ -1,8 +1,9 @@
-"""Random lazy loops, compared with NumPy. In: a source of choices. Out: comparisons of every value that a turn reads.
+"""Random lazy loops, compared with NumPy. In: a source of choices. Out: comparisons of every value
+that a turn reads.
 
-`python tests/kit/fuzz_turns.py 1000` (optionally a first seed) runs so many loops. The body of a loop is a random list of
-statements over a few variables of fixed shapes; some statements read. Besides right values, Weft owes programs that repeat: after
-a few turns none is new.
+`python tests/kit/fuzz_turns.py 1000` (optionally a first seed) runs so many loops. The body of a
+loop is a random list of statements over a few variables of fixed shapes; some statements read.
+Besides right values, Weft owes programs that repeat: after a few turns none is new.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ Choose = Callable[[int], int]  # n -> one of 0 .. n-1
 N = 5
 SHAPES = {"s": (), "v": (N,), "m": (N, N)}
 UNREAD = 40  # turns before anything is read
-TURNS, SETTLED = 24, 18  # from then on, every program is found: a few variables that change places have periods of six
+TURNS, SETTLED = (
+    24,
+    18,
+)  # from then on, every program is found: a few variables that change places have periods of six
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ class Loop:
     body: list[tuple[str | None, Any, tuple[str, ...]]] = field(default_factory=list)
 
     def run(self, turns: int, reads: bool = True) -> list[int]:
-        """Runs it in Weft and in NumPy, and reads what it reads or at the end alone; how many programs each turn has built."""
+        """Runs it in Weft and in NumPy, and reads what it reads or at the end alone; how many
+        programs each turn has built."""
         tensors = {k: wf.tensor(v) for k, v in self.variables.items()}
         oracle = Oracle(self.variables)
         built = []
@@ -133,7 +138,8 @@ class Loop:
 
 
 class Oracle:
-    """The same variables in NumPy, and once more a little off: how much that matters says how far results may be off."""
+    """The same variables in NumPy, and once more a little off: how much that matters says how far
+    results may be off."""
 
     def __init__(self, variables: dict[str, Array]) -> None:
         self.runs = [dict(variables), {k: v * (1 + 1e-14) for k, v in variables.items()}]
@@ -146,7 +152,9 @@ class Oracle:
         want, other = (np.asarray(read(run[name]), np.float64) for run in self.runs)
         off = np.abs(want - other).max()
         if off < 1e-6:  # else the loop is chaotic
-            np.testing.assert_allclose(np.asarray(found, np.float64), want, rtol=1e-9, atol=1e-11 + 1e3 * off)
+            np.testing.assert_allclose(
+                np.asarray(found, np.float64), want, rtol=1e-9, atol=1e-11 + 1e3 * off
+            )
 
 
 def random_loop(choose: Choose) -> Loop:
@@ -166,9 +174,11 @@ def random_loop(choose: Choose) -> Loop:
 
 
 def check(loop: Loop) -> None:
-    """Runs the loop, whose programs must come to an end: by SETTLED, or else in a second run, twice as long, there are none.
+    """Runs the loop, whose programs must come to an end: by SETTLED, or else in a second run, twice
+    as long, there are none.
 
-    A value that waits unread has grown too large at some turn for a program to look at all of it, which is one program more.
+    A value that waits unread has grown too large at some turn for a program to look at all of it,
+    which is one program more.
     """
     built = loop.run(TURNS)
     if any(built[SETTLED:]):

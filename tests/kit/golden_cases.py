@@ -1,4 +1,5 @@
-"""Programs whose artefacts are golden. In: a name. Out: what wf.dump takes, at shapes that keep the texts short.
+"""Programs whose artefacts are golden. In: a name. Out: what wf.dump takes, at shapes that keep the
+texts short.
 
 The lines of this file are part of the golden texts.
 """
@@ -24,18 +25,30 @@ def softmax(device: str) -> Any:
 
 
 def layer_norm(device: str) -> Any:
-    x, scale, shift = values(64, 256, device=device), values(256, device=device), values(256, device=device)
+    x, scale, shift = (
+        values(64, 256, device=device),
+        values(256, device=device),
+        values(256, device=device),
+    )
     return F.layer_norm(x, (256,), scale, shift)
 
 
 def linear_gelu(device: str) -> Any:
-    x, weight, bias = values(96, 64, device=device), values(64, 64, device=device), values(64, device=device)
+    x, weight, bias = (
+        values(96, 64, device=device),
+        values(64, 64, device=device),
+        values(64, device=device),
+    )
     y = F.linear(x, weight, bias)
     return F.gelu(y, approximate="tanh")
 
 
 def conv_bias_relu(device: str) -> Any:
-    x, weight, bias = values(4, 8, 16, 16, device=device), values(16, 8, 3, 3, device=device), values(16, device=device)
+    x, weight, bias = (
+        values(4, 8, 16, 16, device=device),
+        values(16, 8, 3, 3, device=device),
+        values(16, device=device),
+    )
     y = F.conv2d(x, weight, bias, padding=1)
     return y.relu()
 
@@ -66,4 +79,7 @@ def gradients(device: str) -> Any:
     return wf.grad(loss, [weight])
 
 
-CASES = {f.__name__: f for f in (softmax, layer_norm, linear_gelu, conv_bias_relu, adam, attention, gradients)}
+CASES = {
+    f.__name__: f
+    for f in (softmax, layer_norm, linear_gelu, conv_bias_relu, adam, attention, gradients)
+}

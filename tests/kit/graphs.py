@@ -91,7 +91,9 @@ def gelu(x: Node) -> Node:
 def window(x: Node, axis: int, size: int, stride: int, dilation: int = 1) -> Node:
     """Windows of an axis; the place inside the window becomes the next axis."""
     x = node(Op.SKEW, (graph.expand(x, ((axis + 1, size),)),), (axis, axis + 1, dilation))
-    return node(Op.SLICE, (x,), tuple((0, d, stride if a == axis else 1) for a, d in enumerate(x.shape)))
+    return node(
+        Op.SLICE, (x,), tuple((0, d, stride if a == axis else 1) for a, d in enumerate(x.shape))
+    )
 
 
 def pad(x: Node, margins: dict[int, tuple[int, int, int]]) -> Node:
@@ -110,7 +112,9 @@ def conv2d(x: Node, w: Node, stride: int, padding: int, dilation: int, groups: i
     x = graph.reshape(x, (n, oh, ow, groups, per, kh, kw))
     x = graph.permute(x, (0, 3, 1, 2, 4, 5, 6))
     x = graph.expand(x, ((2, o // groups),))
-    weight = graph.expand(graph.reshape(w, (groups, o // groups, per, kh, kw)), ((0, n), (3, oh), (4, ow)))
+    weight = graph.expand(
+        graph.reshape(w, (groups, o // groups, per, kh, kw)), ((0, n), (3, oh), (4, ow))
+    )
     return graph.reshape(graph.reduce("add", mul(x, weight), (5, 6, 7)), (n, o, oh, ow))
 
 

@@ -1,6 +1,8 @@
-"""Random graphs on memory between unreadable pages. In: a number of graphs. Out: status 0, or a crash at a foreign access.
+"""Random graphs on memory between unreadable pages. In: a number of graphs. Out: status 0, or a
+crash at a foreign access.
 
-`python tests/kit/guarded.py 200` (optionally a first seed). POSIX only; tests/fuzz/test_random_graphs.py runs it in a child.
+`python tests/kit/guarded.py 200` (optionally a first seed). POSIX only;
+tests/fuzz/test_random_graphs.py runs it in a child.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def guarded(a: Array, at_end: bool) -> Array:
     memory = np.frombuffer(block, np.uint8)
     libc = ctypes.CDLL(None, use_errno=True)
     for page in (0, PAGE + pages):
-        if libc.mprotect(ctypes.c_void_p(memory.ctypes.data + page), ctypes.c_size_t(PAGE), NO_ACCESS):
+        if libc.mprotect(
+            ctypes.c_void_p(memory.ctypes.data + page), ctypes.c_size_t(PAGE), NO_ACCESS
+        ):
             raise OSError(ctypes.get_errno(), "mprotect")
     start = PAGE + (pages - size if at_end else 0) - first
     out: Array = np.ndarray(a.shape, a.dtype, memory.data, start, a.strides)

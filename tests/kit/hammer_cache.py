@@ -1,10 +1,12 @@
-"""Eight processes on one small disk cache, killed, cleared and damaged. In: seconds, a seed. Out: a wrong result, or none.
+"""Eight processes on one small disk cache, killed, cleared and damaged. In: seconds, a seed. Out: a
+wrong result, or none.
 
     python tests/kit/hammer_cache.py 300 7
 
-Each process computes random small graphs, many known to all and many its own, forgets its programs now and then so that the
-disk is asked, and compares every result with NumPy's, bit for bit. Meanwhile pairs of them are killed with SIGKILL and started
-again, packs are cut or a byte of them is changed, and once everything is cleared. The folder must stay within its bound.
+Each process computes random small graphs, many known to all and many its own, forgets its programs
+now and then so that the disk is asked, and compares every result with NumPy's, bit for bit.
+Meanwhile pairs of them are killed with SIGKILL and started again, packs are cut or a byte of them
+is changed, and once everything is cleared. The folder must stay within its bound.
 """
 
 from __future__ import annotations
@@ -37,12 +39,15 @@ LIMIT = 60_000
 BOUND = LIMIT * (7 + WORKERS) // 8  # as runtime/cache.py: DiskCache promises
 SHARED = 60  # graphs that every process computes
 LIFE = 300  # graphs, after which a process ends by itself
-COUNTERS = struct.Struct("4q")  # of a worker: graphs checked, entries asked for, entries found, bytes put
+COUNTERS = struct.Struct(
+    "4q"
+)  # of a worker: graphs checked, entries asked for, entries found, bytes put
 WRONG = 3  # the exit status of a worker with a wrong result
 
 
 def graph(seed: int) -> tuple[Any, np.ndarray]:
-    """A small expression and its value; every op of it is exact or correctly rounded, so that the bits are NumPy's."""
+    """A small expression and its value; every op of it is exact or correctly rounded, so that the
+    bits are NumPy's."""
     rng = random.Random(seed)
     rows, columns = rng.randint(1, 9), rng.randint(1, 9)
     numbers = np.random.default_rng(seed)
@@ -55,7 +60,10 @@ def graph(seed: int) -> tuple[Any, np.ndarray]:
         c = np.float32(rng.randint(2, 9))
         which = rng.randrange(6)
         if which == 5:
-            value, wanted = wf.where(value > float(c), -value, value + 1.0), np.where(wanted > c, -wanted, wanted + np.float32(1))
+            value, wanted = (
+                wf.where(value > float(c), -value, value + 1.0),
+                np.where(wanted > c, -wanted, wanted + np.float32(1)),
+            )
         else:
             value, wanted = STEPS[which](value, float(c)), STEPS[which](wanted, c)
     if rng.random() < 0.3:
@@ -161,7 +169,11 @@ class Hammer:
         return [self.ended(process, os.waitpid(process, 0)[1]) for process in processes]
 
     def packs(self) -> list[Path]:
-        return [path for path in self.folder.iterdir() if path.suffix == ".pack"] if self.folder.exists() else []
+        return (
+            [path for path in self.folder.iterdir() if path.suffix == ".pack"]
+            if self.folder.exists()
+            else []
+        )
 
     def measure(self) -> None:
         size = 0
@@ -182,16 +194,29 @@ class Hammer:
                     file.seek(at)
                     file.write(self.rng.randbytes(1))
             self.events["damaged"] += 1
-        except (FileNotFoundError, IndexError, ValueError):  # it was dropped, there is none, it is empty
+        except (
+            FileNotFoundError,
+            IndexError,
+            ValueError,
+        ):  # it was dropped, there is none, it is empty
             pass
 
     def clear(self) -> None:
-        environment = os.environ | {"WEFT_CACHE_DIR": str(self.folder), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        subprocess.run([sys.executable, "-m", "weft", "cache", "--clear"], env=environment, check=True, stdout=subprocess.DEVNULL)
+        environment = os.environ | {
+            "WEFT_CACHE_DIR": str(self.folder),
+            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        }
+        subprocess.run(
+            [sys.executable, "-m", "weft", "cache", "--clear"],
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         self.events["cleared"] += 1
 
     def goes_on(self) -> bool:
-        """Whether a graph for each worker was checked since this was last so; else a busy machine would only start workers."""
+        """Whether a graph for each worker was checked since this was last so; else a busy machine
+        would only start workers."""
         checked = self.totals()[0]
         if checked < self.checked + WORKERS:
             return False
@@ -211,7 +236,9 @@ class Hammer:
                 while (found := os.waitpid(-1, os.WNOHANG))[0]:
                     places.append(self.ended(*found))
                 if self.rng.random() < 0.15 and self.goes_on():
-                    places += self.kill(self.rng.sample(list(self.workers), min(2, len(self.workers))))
+                    places += self.kill(
+                        self.rng.sample(list(self.workers), min(2, len(self.workers)))
+                    )
                 if self.rng.random() < 0.3:
                     self.damage()
                 if now > seconds / 2 and not self.events["cleared"]:
@@ -223,13 +250,20 @@ class Hammer:
 
     def totals(self) -> list[int]:
         """Graphs checked, entries asked for, entries found, bytes put, by all workers."""
-        rows = [COUNTERS.unpack_from(self.counters, place * COUNTERS.size) for place in range(WORKERS)]
+        rows = [
+            COUNTERS.unpack_from(self.counters, place * COUNTERS.size) for place in range(WORKERS)
+        ]
         return list(map(sum, zip(*rows, strict=True)))
 
     def has_seen_enough(self) -> bool:
-        """Whether everything has happened that shall be survived; bytes put beyond the bound show that packs were dropped."""
+        """Whether everything has happened that shall be survived; bytes put beyond the bound show
+        that packs were dropped."""
         graphs, _, found, put = self.totals()
-        happened = self.events["killed"] >= 2 * WORKERS and self.events["damaged"] and self.events["cleared"]
+        happened = (
+            self.events["killed"] >= 2 * WORKERS
+            and self.events["damaged"]
+            and self.events["cleared"]
+        )
         return bool(happened and graphs >= 100 and found >= 100 and put > 2 * BOUND)
 
     def afterwards(self) -> int:
@@ -246,7 +280,9 @@ def main(seconds: float = 60.0, seed: int = 0) -> None:
         while not hammer.has_seen_enough():  # on a busy machine it takes longer
             hammer.run(seconds)
         graphs, asked, found, put = hammer.totals()
-        print(f"{graphs} graphs, {found} of {asked} entries found, {put} bytes put, folder at most {hammer.largest} of {BOUND}")
+        print(
+            f"{graphs} graphs, {found} of {asked} entries found, {put} bytes put, folder at most {hammer.largest} of {BOUND}"
+        )
         print(", ".join(f"{count} {what}" for what, count in hammer.events.items()))
         left = hammer.afterwards()
         print(f"a fresh process finds {left} entries")

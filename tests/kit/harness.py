@@ -1,4 +1,5 @@
-"""Compiled code against the oracle. In: roots of a Graph, arrays for its INPUTs. Out: the results of both, and comparisons."""
+"""Compiled code against the oracle. In: roots of a Graph, arrays for its INPUTs. Out: the results
+of both, and comparisons."""
 
 from __future__ import annotations
 
@@ -58,13 +59,24 @@ def normal_inputs(outputs: Sequence[Node], seed: int = 0, extent: int = 5) -> di
 def _drawn(n: Node, rng: np.random.Generator, extent: int) -> Array:
     if n.dtype.is_float:
         return np.asarray(rng.standard_normal(n.shape)).astype(n.dtype.numpy)
-    return np.asarray(rng.integers(0, 2 if n.dtype.kind == "b" else extent, n.shape)).astype(n.dtype.numpy)
+    return np.asarray(rng.integers(0, 2 if n.dtype.kind == "b" else extent, n.shape)).astype(
+        n.dtype.numpy
+    )
 
 
 def fused(*outputs: Node) -> Fused:
     """The kernels of a Graph, without any machine code."""
     roots = list(outputs)
-    for change in (sums_apart, widen, simplify, merge_sums, fold_empty, keep_gathers, keep_deep_views, split_reductions):
+    for change in (
+        sums_apart,
+        widen,
+        simplify,
+        merge_sums,
+        fold_empty,
+        keep_gathers,
+        keep_deep_views,
+        split_reductions,
+    ):
         roots = change(roots)
     return fuse(collect(roots))
 
@@ -76,13 +88,20 @@ def layout(a: Array) -> tuple[int, ...]:
 
 def values_of(leaves: Sequence[Node], env: Env | None = None) -> list[ValueLayout]:
     """How inputs lie in memory: as in `env`, else dense."""
-    return [ValueLayout(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
+    return [
+        ValueLayout(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape))
+        for n in leaves
+    ]
 
 
 def compiled(
-    outputs: Sequence[Node], env: Env | None = None, donations: Mapping[int, int] | None = None, **opts: Any
+    outputs: Sequence[Node],
+    env: Env | None = None,
+    donations: Mapping[int, int] | None = None,
+    **opts: Any,
 ) -> Compiled:
-    """The program of distinct outputs under options; its inputs are laid out as in `env`, else dense."""
+    """The program of distinct outputs under options; its inputs are laid out as in `env`, else
+    dense."""
     leaves = inputs_of(outputs)
     values = values_of(leaves, env)
     with options.override(**(FORCED | opts)):
@@ -90,7 +109,8 @@ def compiled(
 
 
 def execute(program: Compiled, outputs: Sequence[Node], env: Env, threads: int = 1) -> list[Array]:
-    """The results of a program. Outputs are poisoned first; donated inputs are copied, others must stay as they are."""
+    """The results of a program. Outputs are poisoned first; donated inputs are copied, others must
+    stay as they are."""
     arrays = [env[n] for n in inputs_of(outputs)]
     before = [a.copy() for a in arrays]
     results = [np.full(n.shape, 7, n.dtype.numpy) for n in outputs]
@@ -104,10 +124,14 @@ def execute(program: Compiled, outputs: Sequence[Node], env: Env, threads: int =
 
 
 def interpret(program: Compiled, outputs: Sequence[Node], env: Env) -> list[Array]:
-    """The results of a program by the loop interpreter, in its own order and arena; verifies the loops."""
+    """The results of a program by the loop interpreter, in its own order and arena; verifies the
+    loops."""
     results = [np.full(n.shape, 7, n.dtype.numpy) for n in outputs]
     arena = np.zeros(program.program.arena_bytes, np.uint8)
-    spaces = {"input": [_whole(env[n]) for n in inputs_of(outputs)], "output": [r.reshape(-1) for r in results]}
+    spaces = {
+        "input": [_whole(env[n]) for n in inputs_of(outputs)],
+        "output": [r.reshape(-1) for r in results],
+    }
     for call in program.program.calls:
         buffers = [
             arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy)
@@ -121,13 +145,19 @@ def interpret(program: Compiled, outputs: Sequence[Node], env: Env) -> list[Arra
 
 
 def _whole(a: Array) -> Array:
-    """A view that starts at the first element of an array and reaches all others, whatever its (positive) strides."""
+    """A view that starts at the first element of an array and reaches all others, whatever its
+    (positive) strides."""
     last = sum((d - 1) * s for d, s in zip(a.shape, layout(a), strict=True)) if a.size else -1
     return np.lib.stride_tricks.as_strided(a, (last + 1,), (a.itemsize,))
 
 
 def check(
-    outputs: Sequence[Node], env: Env, ulp: float = 0, magnitude: float = 0.0, threads: Sequence[int] = (1,), **opts: Any
+    outputs: Sequence[Node],
+    env: Env,
+    ulp: float = 0,
+    magnitude: float = 0.0,
+    threads: Sequence[int] = (1,),
+    **opts: Any,
 ) -> Compiled:
     """Compiled == oracle within `ulp`, and the same bits on any number of threads."""
     outputs = list(outputs)
@@ -141,9 +171,14 @@ def check(
 
 
 def check_close(
-    outputs: Sequence[Node], env: Env, tolerance: float = 2e-5, threads: Sequence[int] = (1,), **opts: Any
+    outputs: Sequence[Node],
+    env: Env,
+    tolerance: float = 2e-5,
+    threads: Sequence[int] = (1,),
+    **opts: Any,
 ) -> Compiled:
-    """Compiled == oracle within `tolerance` of the largest value of each output: for sums of many terms."""
+    """Compiled == oracle within `tolerance` of the largest value of each output: for sums of many
+    terms."""
     outputs = list(outputs)
     program = compiled(outputs, env, **opts)
     results = [execute(program, outputs, env, t) for t in threads]
@@ -164,7 +199,9 @@ def assert_close(got: Array, want: Array, tolerance: float) -> None:
 def assert_same_bits(got: Sequence[Array], want: Sequence[Array]) -> None:
     for a, b in zip(got, want, strict=True):
         assert a.shape == b.shape
-        np.testing.assert_array_equal(np.ascontiguousarray(a).view(np.uint8), np.ascontiguousarray(b).view(np.uint8))
+        np.testing.assert_array_equal(
+            np.ascontiguousarray(a).view(np.uint8), np.ascontiguousarray(b).view(np.uint8)
+        )
 
 
 def schedules(program: Compiled) -> list[str]:

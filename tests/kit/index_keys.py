@@ -1,4 +1,5 @@
-"""Hypothesis strategies for index keys. Out: (shape, key), the key for NumPy; `for_weft` turns it."""
+"""Hypothesis strategies for index keys. Out: (shape, key), the key for NumPy; `for_weft` turns
+it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 EXTENTS = st.sampled_from((0, 1, 2, 3, 4))
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-BOUNDS = st.one_of(st.none(), st.integers(-6, 6), st.sampled_from((2**63, -(2**63), 2**80, -(2**80))))
+BOUNDS = st.one_of(
+    st.none(), st.integers(-6, 6), st.sampled_from((2**63, -(2**63), 2**80, -(2**80)))
+)
 STEPS = st.one_of(st.none(), st.sampled_from((1, -1, 2, -2, 3, -3, 2**70, -(2**70))))
 
 
@@ -37,7 +40,11 @@ def cases(draw: Any) -> tuple[tuple[int, ...], Any]:
 @st.composite
 def _item(draw: Any, shape: tuple[int, ...], common: tuple[int, ...]) -> tuple[Any, int]:
     """An item of a key for the next axes, and how many it takes."""
-    kind = draw(st.sampled_from(("int", "slice", "slice", "none", "array", "array", "list", "mask", "wrong")))
+    kind = draw(
+        st.sampled_from(
+            ("int", "slice", "slice", "none", "array", "array", "list", "mask", "wrong")
+        )
+    )
     extent = shape[0]
     match kind:
         case "none":
@@ -58,7 +65,11 @@ def _item(draw: Any, shape: tuple[int, ...], common: tuple[int, ...]) -> tuple[A
 
 def _int(extent: int) -> st.SearchStrategy[Any]:
     kinds = (int, np.int8, np.uint64, np.asarray, lambda i: np.asarray(i, np.int16))
-    return st.builds(lambda kind, i: kind(abs(i) if kind is np.uint64 else i), st.sampled_from(kinds), _place(extent))
+    return st.builds(
+        lambda kind, i: kind(abs(i) if kind is np.uint64 else i),
+        st.sampled_from(kinds),
+        _place(extent),
+    )
 
 
 def _place(extent: int) -> st.SearchStrategy[int]:
@@ -72,7 +83,9 @@ def _indices(draw: Any, extent: int, common: tuple[int, ...]) -> Any:
     shape = tuple(1 if draw(st.integers(0, 3)) == 0 else d for d in common[len(common) - keep :])
     dtype = draw(st.sampled_from(INTS))
     values = [draw(_place(extent)) for _ in range(int(np.prod(shape)))]
-    return np.array([abs(v) % max(extent, 1) if dtype[0] == "u" else v for v in values], dtype).reshape(shape)
+    return np.array(
+        [abs(v) % max(extent, 1) if dtype[0] == "u" else v for v in values], dtype
+    ).reshape(shape)
 
 
 @st.composite

@@ -1,4 +1,5 @@
-"""Errors at chosen lines of the package. In: a step, a line counted from 1. Out: the step, ended there as by Ctrl-C."""
+"""Errors at chosen lines of the package. In: a step, a line counted from 1. Out: the step, ended
+there as by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -60,9 +61,15 @@ def lines_of(step: Callable[[], Any]) -> int:
 
 
 def leave_all() -> None:
-    """Ends what a `with` block should have: a trace function may raise as one ends, where Python handles no signal."""
+    """Ends what a `with` block should have: a trace function may raise as one ends, where Python
+    handles no signal."""
     stated.site, stated.keeps_sites = None, False
-    for blocks in (state.grad_blocks, state.autocast_blocks, random.Fork.blocks, watchers.demand_blocks):
+    for blocks in (
+        state.grad_blocks,
+        state.autocast_blocks,
+        random.Fork.blocks,
+        watchers.demand_blocks,
+    ):
         for lock in [*blocks.anywhere]:
             if lock.locked():
                 lock.release()

@@ -1,4 +1,5 @@
-"""Hand-built Loops for tests. In: a few letters of notation. Out: statements, whole kernels, and three ways to run them."""
+"""Hand-built Loops for tests. In: a few letters of notation. Out: statements, whole kernels, and
+three ways to run them."""
 
 import ctypes
 
@@ -92,9 +93,14 @@ def gemm_tile(m, n, k, dtype=f32, k_unroll=1):
     i, j, p, q = Var("i", m), Var("j", n), Var("p", k // k_unroll), Var("q", k_unroll)
     acc, at = Buf("acc", dtype, m * n, REG), var(p) * k_unroll + var(q)
     product = op(Op.MUL, load(a, var(i) * k + at), load(b, at * n + var(j)))
-    return kernel([a, b, c], Alloc(acc, 0.0),
-                  serial(p, unroll(q, unroll(i, lanes(j, Reduce(acc, var(i) * n + var(j), "add", product))))),
-                  unroll(i, lanes(j, Store(c, var(i) * n + var(j), load(acc, var(i) * n + var(j))))), name="tile")  # fmt: skip
+    return kernel(
+        [a, b, c],
+        Alloc(acc, 0.0),
+        serial(p, unroll(q, unroll(i, lanes(j, Reduce(acc, var(i) * n + var(j), "add", product))))),
+        # fmt: skip
+        unroll(i, lanes(j, Store(c, var(i) * n + var(j), load(acc, var(i) * n + var(j))))),
+        name="tile",
+    )
 
 
 # ---------------------------------------------------------------- running
@@ -107,7 +113,8 @@ def interpreted(loops, arrays, params=()):
 
 
 def compiled(loops, arrays, target, params=(), keep=None, in_place=()):
-    """Copies of the arrays after the machine code ran, and the status block. `in_place`: pairs of arguments with one memory."""
+    """Copies of the arrays after the machine code ran, and the status block. `in_place`: pairs of
+    arguments with one memory."""
     target = named(target)
     code = compile_text(emit(loops, target), target, keep)
     names = [phase_name(loops, i) for i in range(len(loops.phases))]
@@ -115,10 +122,18 @@ def compiled(loops, arrays, target, params=(), keep=None, in_place=()):
     copies, status = [a.copy() for a in arrays], np.array([CLEAR, 0], np.uint64)
     for o, i in in_place:
         copies[o] = copies[i]
-    context = np.array([c.ctypes.data for c in copies] + list(params) + [status.ctypes.data], np.uint64)
+    context = np.array(
+        [c.ctypes.data for c in copies] + list(params) + [status.ctypes.data], np.uint64
+    )
     for name, phase in zip(names, loops.phases, strict=True):
-        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(library[name])
-        for chunk in range(phase.extent if isinstance(phase.extent, int) else params[loops.params.index(phase.extent)]):
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
+            library[name]
+        )
+        for chunk in range(
+            phase.extent
+            if isinstance(phase.extent, int)
+            else params[loops.params.index(phase.extent)]
+        ):
             call(context.ctypes.data, chunk, 0)
     library.release()
     return copies, status
@@ -127,7 +142,10 @@ def compiled(loops, arrays, target, params=(), keep=None, in_place=()):
 def check_kernel(loops, arrays, expected, target, params=(), rtol=0.0):
     """Interpreter and machine code both turn the arrays into `expected` (None: do not care)."""
     verify(loops)
-    for results in (interpreted(loops, arrays, params)[0], compiled(loops, arrays, target, params)[0]):
+    for results in (
+        interpreted(loops, arrays, params)[0],
+        compiled(loops, arrays, target, params)[0],
+    ):
         for got, want in zip(results, expected, strict=True):
             if want is not None:
                 _assert_same(got, want, rtol)

@@ -1,4 +1,5 @@
-"""Machines whose limits are round numbers. In: those numbers. Out: a Machine that reads and writes alike."""
+"""Machines whose limits are round numbers. In: those numbers. Out: a Machine that reads and writes
+alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A row of the op table: what it builds, from which inputs, and how near its values must come to the reference."""
+"""A row of the op table: what it builds, from which inputs, and how near its values must come to
+the reference."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Spec:
-    """One input. Domains: any, positive, unit (-1, 1), inside (away from +-1), above (1), small (-4, 4), away (from 0),
-    spread (distinct), zeros (some 0), bool, whole (any integer), shift (0 .. bits + 2), index (below `extent`)."""
+    """One input. Domains: any, positive, unit (-1, 1), inside (away from +-1), above (1), small
+    (-4, 4), away (from 0), spread (distinct), zeros (some 0), bool, whole (any integer), shift (0
+    .. bits + 2), index (below `extent`)."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -86,14 +88,34 @@ def _draw_integer(spec: Spec, rng: np.random.Generator, specials: bool) -> Array
     ranges = {"shift": (0, spec.dtype.bits + 2), "small": (max(int(info.min), -9), 10)}
     lo, hi = ranges.get(spec.domain, (int(info.min), int(info.max)))
     x = np.asarray(rng.integers(lo, hi, spec.shape, dtype=spec.dtype.numpy))
-    extremes = np.array([info.min, info.max, 0, 1, info.max - info.max // 2], dtype=spec.dtype.numpy)
+    extremes = np.array(
+        [info.min, info.max, 0, 1, info.max - info.max // 2], dtype=spec.dtype.numpy
+    )
     return _sprinkle(x, rng, extremes) if specials and spec.domain == "any" else x
 
 
 def _special_floats(to: np.dtype[Any]) -> Array:
     info = finfo(to)
     tiny, most = info.smallest_subnormal, info.max
-    return np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1.0, -1.0, tiny, -tiny, info.tiny, most, -most, 0.5, 1e4], dtype=to)
+    return np.array(
+        [
+            np.inf,
+            -np.inf,
+            np.nan,
+            -0.0,
+            0.0,
+            1.0,
+            -1.0,
+            tiny,
+            -tiny,
+            info.tiny,
+            most,
+            -most,
+            0.5,
+            1e4,
+        ],
+        dtype=to,
+    )
 
 
 def finfo(dtype: np.dtype[Any]) -> Any:
@@ -122,7 +144,12 @@ def _sprinkle(x: Array, rng: np.random.Generator, specials: Array) -> Array:
 def assert_matches(got: Array, want: Array, ulp: float = 0, magnitude: float = 0.0) -> None:
     """Equal up to `ulp`, NaN where NaN; bit for bit (signs of zeros too) for ulp 0."""
     want = np.asarray(want)
-    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, want.dtype, got.shape, want.shape)
+    assert got.dtype == want.dtype and got.shape == want.shape, (
+        got.dtype,
+        want.dtype,
+        got.shape,
+        want.shape,
+    )
     eps, tiny = float_info(want.dtype)
     if want.dtype.kind == "V":  # NumPy knows little of bfloat16
         got, want = got.astype(np.float32), want.astype(np.float32)

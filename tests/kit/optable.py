@@ -1,7 +1,9 @@
-"""One table for the tests of all layers: each row builds a Graph from leaves, and says what NumPy would give.
+"""One table for the tests of all layers: each row builds a Graph from leaves, and says what NumPy
+would give.
 
-`rows()` lists them; `leaves(row)` makes the INPUTs and `values(row, rng, specials)` their arrays.
-A result may differ from the reference by `ulp` units in the last place of max(|reference|, magnitude).
+`rows()` lists them; `leaves(row)` makes the INPUTs and `values(row, rng, specials)` their arrays. A
+result may differ from the reference by `ulp` units in the last place of max(|reference|,
+magnitude).
 """
 
 from __future__ import annotations
@@ -25,7 +27,19 @@ from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op
 from weft.ir.ops.table import RECORDS
 
-__all__ = ["FLOATS", "INTS", "ROWS", "Row", "Spec", "assert_matches", "draw", "leaves", "rows", "shown", "values"]
+__all__ = [
+    "FLOATS",
+    "INTS",
+    "ROWS",
+    "Row",
+    "Spec",
+    "assert_matches",
+    "draw",
+    "leaves",
+    "rows",
+    "shown",
+    "values",
+]
 FLOATS = (dt.float32, dt.float64)
 HALVES = (dt.float16, dt.bfloat16) if find_spec("ml_dtypes") else (dt.float16,)
 INTS = (dt.int32, dt.int64, dt.uint8, dt.int8, dt.uint32, dt.uint64)
@@ -58,14 +72,18 @@ def _integer_division(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def reference(a: Array, b: Array) -> Array:
         bits = (1 << (8 * a.dtype.itemsize)) - 1
-        wrapped = [(f(int(p), int(q)) & bits) if q else 0 for p, q in zip(a.ravel(), b.ravel(), strict=True)]
+        wrapped = [
+            (f(int(p), int(q)) & bits) if q else 0
+            for p, q in zip(a.ravel(), b.ravel(), strict=True)
+        ]
         return np.array(wrapped, dtype=np.uint64).astype(a.dtype).reshape(a.shape)
 
     return reference
 
 
 def _reference(name: str) -> Callable[..., Any]:
-    """NumPy's or SciPy's function of the name of an op; the record, which is under test, is not asked."""
+    """NumPy's or SciPy's function of the name of an op; the record, which is under test, is not
+    asked."""
     homes = ((np, name), (np, f"arc{name[1:]}"), (special, name))
     found = [getattr(home, key) for home, key in homes if hasattr(home, key)]
     assert found, f"neither NumPy nor SciPy has a function called {name}: write a row for it"
@@ -79,7 +97,13 @@ def _unary_rows(d: DType) -> list[Row]:
     def row(name: str, op: Op, f: Any, domain: str = "", arg: Any = None, **kw: Any) -> Row:
         seen.add(op)
         inputs = (Spec(_ODD, d, domain or RECORDS[op].domain),)
-        return Row(f"{name}-{d.name}", _op(op, arg), f, inputs, **({"differentiable": True, "ulp": ulp} | kw))
+        return Row(
+            f"{name}-{d.name}",
+            _op(op, arg),
+            f,
+            inputs,
+            **({"differentiable": True, "ulp": ulp} | kw),
+        )
 
     turns = [np.sin, np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x)]
     rows = [
@@ -94,11 +118,25 @@ def _unary_rows(d: DType) -> list[Row]:
         *(row(f"sin{k}", Op.SIN, _in_double(f), arg=k) for k, f in enumerate(turns)),
         row("lgamma", Op.LGAMMA, _in_double(_log_gamma), ulp=8, magnitude=1.0),
         *(
-            row(f"polygamma{n}", Op.POLYGAMMA, _in_double(f), arg=n, ulp=16, magnitude=1.0, specials=False)
-            for n, f in enumerate((special.digamma, partial(special.polygamma, 1), partial(special.polygamma, 2)))
+            row(
+                f"polygamma{n}",
+                Op.POLYGAMMA,
+                _in_double(f),
+                arg=n,
+                ulp=16,
+                magnitude=1.0,
+                specials=False,
+            )
+            for n, f in enumerate(
+                (special.digamma, partial(special.polygamma, 1), partial(special.polygamma, 2))
+            )
         ),
     ]
-    others = [op for op, record in RECORDS.items() if record.sources == 1 and record.expanded and op not in seen]
+    others = [
+        op
+        for op, record in RECORDS.items()
+        if record.sources == 1 and record.expanded and op not in seen
+    ]
     return rows + [row(op.value, op, _in_double(_reference(op.value))) for op in others]
 
 
@@ -119,9 +157,33 @@ def _binary_rows(d: DType) -> list[Row]:
     if d.is_float:
         rows += [
             row("div", Op.DIV, np.divide, "any", "away", differentiable=True),
-            row("pow", Op.POW, _in_double(np.power), "positive", "small", differentiable=True, ulp=ulp),
-            row("atan2", Op.ATAN2, _in_double(np.arctan2), "away", "away", differentiable=True, ulp=ulp),
-            row("hypot", Op.HYPOT, _in_double(np.hypot), "away", "away", differentiable=True, ulp=ulp),
+            row(
+                "pow",
+                Op.POW,
+                _in_double(np.power),
+                "positive",
+                "small",
+                differentiable=True,
+                ulp=ulp,
+            ),
+            row(
+                "atan2",
+                Op.ATAN2,
+                _in_double(np.arctan2),
+                "away",
+                "away",
+                differentiable=True,
+                ulp=ulp,
+            ),
+            row(
+                "hypot",
+                Op.HYPOT,
+                _in_double(np.hypot),
+                "away",
+                "away",
+                differentiable=True,
+                ulp=ulp,
+            ),
             row("mod", Op.MOD, np.remainder, "away", "away", differentiable=True),
         ]
     else:
@@ -149,11 +211,19 @@ def _shift(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def _bool_rows() -> list[Row]:
     pair = (Spec(_ODD, dt.bool_), Spec(_ODD, dt.bool_))
-    pairs = [(Op.AND, np.logical_and), (Op.OR, np.logical_or), (Op.XOR, np.logical_xor), (Op.EQ, np.equal), (Op.LT, np.less)]
+    pairs = [
+        (Op.AND, np.logical_and),
+        (Op.OR, np.logical_or),
+        (Op.XOR, np.logical_xor),
+        (Op.EQ, np.equal),
+        (Op.LT, np.less),
+    ]
     rows = [Row(f"{op.value}-bool", _op(op), f, pair) for op, f in pairs]
     for d in (dt.float32, dt.float64, dt.int64, dt.uint8, dt.bool_):
         inputs = (Spec(_ODD, dt.bool_), Spec(_ODD, d), Spec(_ODD, d))
-        rows.append(Row(f"where-{d.name}", _op(Op.WHERE), np.where, inputs, differentiable=d.is_float))
+        rows.append(
+            Row(f"where-{d.name}", _op(Op.WHERE), np.where, inputs, differentiable=d.is_float)
+        )
     return rows
 
 
@@ -184,9 +254,29 @@ def _cast_rows() -> list[Row]:
                 continue
             f = _saturating(b) if a.is_float and b.is_int else (lambda x, to=b: _converted(x, to))
             both = a.is_float and b.is_float
-            rows.append(Row(f"cast-{a.name}-{b.name}", _op(Op.CAST, b), f, (Spec(_ODD, a),), differentiable=both))
-    for a, b in ((dt.float32, dt.int32), (dt.int64, dt.float64), (dt.uint32, dt.float32), (dt.uint64, dt.int64)):
-        rows.append(Row(f"bitcast-{a.name}-{b.name}", _op(Op.BITCAST, b), lambda x, to=b: x.view(to.numpy), (Spec(_ODD, a),)))
+            rows.append(
+                Row(
+                    f"cast-{a.name}-{b.name}",
+                    _op(Op.CAST, b),
+                    f,
+                    (Spec(_ODD, a),),
+                    differentiable=both,
+                )
+            )
+    for a, b in (
+        (dt.float32, dt.int32),
+        (dt.int64, dt.float64),
+        (dt.uint32, dt.float32),
+        (dt.uint64, dt.int64),
+    ):
+        rows.append(
+            Row(
+                f"bitcast-{a.name}-{b.name}",
+                _op(Op.BITCAST, b),
+                lambda x, to=b: x.view(to.numpy),
+                (Spec(_ODD, a),),
+            )
+        )
     return rows
 
 
@@ -206,7 +296,9 @@ def _largest(d: DType, axes: tuple[int, ...]) -> Callable[[Array], Any]:
 
 
 def _running(axis: int) -> Callable[[Array], Any]:
-    return lambda x: np.cumsum(x, axis=axis, dtype=np.float64 if x.dtype.kind == "f" else x.dtype).astype(x.dtype)
+    return lambda x: np.cumsum(
+        x, axis=axis, dtype=np.float64 if x.dtype.kind == "f" else x.dtype
+    ).astype(x.dtype)
 
 
 def _products(axis: int) -> Callable[[Array], Any]:
@@ -216,7 +308,15 @@ def _products(axis: int) -> Callable[[Array], Any]:
 def _reduce_rows(d: DType) -> list[Row]:
     rows = []
     ulp = 4 if d.is_float else 0
-    shapes = ((3, 7), (1,)), ((3, 7), (0,)), ((2, 3, 5), (0, 2)), ((5,), (0,)), ((3, 1), (1,)), ((0, 3), (0,)), ((3, 0), (0,))
+    shapes = (
+        ((3, 7), (1,)),
+        ((3, 7), (0,)),
+        ((2, 3, 5), (0, 2)),
+        ((5,), (0,)),
+        ((3, 1), (1,)),
+        ((0, 3), (0,)),
+        ((3, 0), (0,)),
+    )
     for shape, axes in shapes:
         for kind, f, domain, magnitude in (
             ("add", _summed(np.add, axes), "any", 8.0),
@@ -227,10 +327,32 @@ def _reduce_rows(d: DType) -> list[Row]:
             build = _op(Op.REDUCE, (kind, axes))
             finite = kind == "add"  # NumPy's own sum of huge values depends on the order
             smooth = d.is_float and not (kind == "max" and 0 in shape)
-            rows.append(Row(name, build, f, (Spec(shape, d, domain),), smooth, ulp, magnitude, specials=not finite))
+            rows.append(
+                Row(
+                    name,
+                    build,
+                    f,
+                    (Spec(shape, d, domain),),
+                    smooth,
+                    ulp,
+                    magnitude,
+                    specials=not finite,
+                )
+            )
     for shape, axis in (((9,), 0), ((3, 5), 0), ((3, 5), 1), ((4, 0), 1)):
         name = f"scan-{'x'.join(map(str, shape))}-{axis}-{d.name}"
-        rows.append(Row(name, _op(Op.SCAN, axis), _running(axis), (Spec(shape, d),), d.is_float, ulp, 8.0, specials=False))
+        rows.append(
+            Row(
+                name,
+                _op(Op.SCAN, axis),
+                _running(axis),
+                (Spec(shape, d),),
+                d.is_float,
+                ulp,
+                8.0,
+                specials=False,
+            )
+        )
         inputs, build = (Spec(shape, d, "zeros" if d.is_float else "any"),), _op(Op.SCANMUL, axis)
         name = "running-product" + name.removeprefix("scan")
         rows.append(Row(name, build, _products(axis), inputs, d.is_float, 9, 1e-30, specials=False))
@@ -239,10 +361,26 @@ def _reduce_rows(d: DType) -> list[Row]:
 
 def _sort_rows(d: DType) -> list[Row]:
     rows = []
-    for shape, axis in ((0,), 0), ((1,), 0), ((9,), 0), ((3, 40), 0), ((3, 40), 1), ((2, 140), 1), ((5, 0), 0), ((5, 130), 1):
+    for shape, axis in (
+        ((0,), 0),
+        ((1,), 0),
+        ((9,), 0),
+        ((3, 40), 0),
+        ((3, 40), 1),
+        ((2, 140), 1),
+        ((5, 0), 0),
+        ((5, 130), 1),
+    ):
         for descending in (False, True):
             name = f"argsort-{'x'.join(map(str, shape))}-{axis}-{'down' if descending else 'up'}-{d.name}"
-            rows.append(Row(name, _op(Op.ARGSORT, (axis, descending)), _stable(axis, descending), (Spec(shape, d),)))
+            rows.append(
+                Row(
+                    name,
+                    _op(Op.ARGSORT, (axis, descending)),
+                    _stable(axis, descending),
+                    (Spec(shape, d),),
+                )
+            )
     return rows
 
 
@@ -251,7 +389,9 @@ def _stable(axis: int, descending: bool) -> Callable[[Array], Any]:
 
     def line(x: Array) -> Array:
         keys = [(bool(v != v), 0 if v != v else v) for v in x.tolist()]
-        return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=descending), np.int64)
+        return np.array(
+            sorted(range(len(keys)), key=keys.__getitem__, reverse=descending), np.int64
+        )
 
     return lambda x: np.apply_along_axis(line, axis, x) if x.size else np.zeros(x.shape, np.int64)
 
@@ -291,7 +431,13 @@ def numpy_pad(x: Array, margins: tuple[tuple[int, int, int], ...]) -> Array:
 
 def _view_rows(d: DType) -> list[Row]:
     def row(name: str, op: Op, arg: Any, shape: tuple[int, ...], f: Callable[[Array], Any]) -> Row:
-        return Row(f"{op.value}-{name}-{d.name}", _op(op, arg), f, (Spec(shape, d),), differentiable=d.is_float)
+        return Row(
+            f"{op.value}-{name}-{d.name}",
+            _op(op, arg),
+            f,
+            (Spec(shape, d),),
+            differentiable=d.is_float,
+        )
 
     slices = ((1, 8, 3), (0, 4, 1), (2, 3, 1))
     margins = ((2, 1, 0), (0, 3, 2), (1, 0, 1))
@@ -311,15 +457,27 @@ def _view_rows(d: DType) -> list[Row]:
         row("single", Op.PAD, ((0, 0, 3),), (1,), lambda x: x),
         row("empty", Op.PAD, ((1, 2, 3),), (0,), lambda x: np.zeros(3, x.dtype)),
         row("front", Op.EXPAND, ((0, 3),), (4,), lambda x: np.broadcast_to(x, (3, 4))),
-        row("around", Op.EXPAND, ((0, 3), (2, 2)), (4,), lambda x: np.broadcast_to(x[None, :, None], (3, 4, 2))),
+        row(
+            "around",
+            Op.EXPAND,
+            ((0, 3), (2, 2)),
+            (4,),
+            lambda x: np.broadcast_to(x[None, :, None], (3, 4, 2)),
+        ),
         row("scalar", Op.EXPAND, ((0, 3),), (), lambda x: np.broadcast_to(x, (3,))),
         row("none", Op.EXPAND, ((1, 0),), (2,), lambda x: np.zeros((2, 0), x.dtype)),
     ]
     for n, k, step in ((0, 1, 1), (0, 1, 2), (2, 0, 3), (1, 2, 1)):
         shape, arg = [4, 3, 2], (n, k, step)
         shape[n] = 11
-        rows.append(row(f"{n}{k}{step}", Op.SKEW, arg, tuple(shape), lambda x, arg=arg: numpy_skew(x, *arg)))
-        rows.append(row(f"{n}{k}{step}", Op.UNSKEW, arg, (2, 3, 2), lambda x, arg=arg: numpy_unskew(x, *arg)))
+        rows.append(
+            row(f"{n}{k}{step}", Op.SKEW, arg, tuple(shape), lambda x, arg=arg: numpy_skew(x, *arg))
+        )
+        rows.append(
+            row(
+                f"{n}{k}{step}", Op.UNSKEW, arg, (2, 3, 2), lambda x, arg=arg: numpy_unskew(x, *arg)
+            )
+        )
     return rows
 
 
@@ -339,15 +497,25 @@ def _indexed_rows(d: DType) -> list[Row]:
     def index(shape: tuple[int, ...], extent: int) -> Spec:
         return Spec(shape, dt.int64, "index", extent)
 
-    def gather(name: str, axes: tuple[int, ...], shape: tuple[int, ...], idx: tuple[int, ...], f: Callable[..., Any]) -> Row:
+    def gather(
+        name: str,
+        axes: tuple[int, ...],
+        shape: tuple[int, ...],
+        idx: tuple[int, ...],
+        f: Callable[..., Any],
+    ) -> Row:
         specs = (Spec(shape, d), *(index(idx, shape[a]) for a in axes))
         return Row(f"gather-{name}-{d.name}", _op(Op.GATHER, axes), f, specs, d.is_float)
 
-    def scatter(name: str, axes: tuple[int, ...], shape: tuple[int, ...], idx: tuple[int, ...]) -> Row:
+    def scatter(
+        name: str, axes: tuple[int, ...], shape: tuple[int, ...], idx: tuple[int, ...]
+    ) -> Row:
         rest = tuple(e for a, e in enumerate(shape) if a not in axes)
         specs = (Spec(idx + rest, d), *(index(idx, shape[a]) for a in axes))
         build, reference = _op(Op.SCATTER, (axes, shape)), _scatter_reference(shape, axes)
-        return Row(f"scatter-{name}-{d.name}", build, reference, specs, d.is_float, 4, 8.0, specials=False)
+        return Row(
+            f"scatter-{name}-{d.name}", build, reference, specs, d.is_float, 4, 8.0, specials=False
+        )
 
     labels = (Spec((6, 4), d), index((6,), 4))
     return [
@@ -370,17 +538,40 @@ def _leaf_rows() -> list[Row]:
     return [
         Row("iota", lambda: iota, lambda: np.arange(5), ()),
         Row("const", lambda: graph.const(0.1, dt.float32), lambda: np.float32(0.1), ()),
-        Row("full", lambda: graph.full(-7, dt.int32, (2, 3)), lambda: np.full((2, 3), -7, np.int32), ()),
+        Row(
+            "full",
+            lambda: graph.full(-7, dt.int32, (2, 3)),
+            lambda: np.full((2, 3), -7, np.int32),
+            (),
+        ),
         Row("detach", _op(Op.DETACH), lambda x: x, (Spec(_ODD, dt.float32),)),
-        *(Row(f"keep-{d.name}", _op(Op.KEEP), lambda x: x, (Spec(_ODD, d),), differentiable=True) for d in FLOATS),
+        *(
+            Row(f"keep-{d.name}", _op(Op.KEEP), lambda x: x, (Spec(_ODD, d),), differentiable=True)
+            for d in FLOATS
+        ),
     ]
 
 
 def _half_rows(d: DType) -> list[Row]:
     """16-bit floats: the float32 reference, rounded; a sum may be off by where float32 rounds."""
-    where = Row(f"where-{d.name}", _op(Op.WHERE), np.where, (Spec(_ODD, dt.bool_), Spec(_ODD, d), Spec(_ODD, d)), True)
-    ops = [*_unary_rows(d), *_binary_rows(d), *_reduce_rows(d), *_indexed_rows(d), *_view_rows(d), where]
-    table = [replace(row, ulp=min(row.ulp, 1)) for row in ops] + [replace(row, ulp=8) for row in composite_rows(d)]
+    where = Row(
+        f"where-{d.name}",
+        _op(Op.WHERE),
+        np.where,
+        (Spec(_ODD, dt.bool_), Spec(_ODD, d), Spec(_ODD, d)),
+        True,
+    )
+    ops = [
+        *_unary_rows(d),
+        *_binary_rows(d),
+        *_reduce_rows(d),
+        *_indexed_rows(d),
+        *_view_rows(d),
+        where,
+    ]
+    table = [replace(row, ulp=min(row.ulp, 1)) for row in ops] + [
+        replace(row, ulp=8) for row in composite_rows(d)
+    ]
     return [replace(row, reference=_in_float32(row.reference, d)) for row in table]
 
 
@@ -398,7 +589,13 @@ def rows() -> list[Row]:
     for d in (*FLOATS, dt.int64, dt.uint8, dt.bool_):
         table += _view_rows(d)
     for d in FLOATS:
-        table += [*_unary_rows(d), *_binary_rows(d), *_reduce_rows(d), *_indexed_rows(d), *composite_rows(d)]
+        table += [
+            *_unary_rows(d),
+            *_binary_rows(d),
+            *_reduce_rows(d),
+            *_indexed_rows(d),
+            *composite_rows(d),
+        ]
     for d in HALVES:
         table += _half_rows(d)
     for d in INTS:
@@ -407,14 +604,19 @@ def rows() -> list[Row]:
     table += [Row(f"neg-{d.name}", _op(Op.NEG), np.negative, (Spec(_ODD, d),)) for d in INTS]
     for d in dt.ALL:
         table += _sort_rows(d)
-    table.append(Row("any-bool", _op(Op.REDUCE, ("max", (1,))), lambda x: x.any(1), (Spec(_ODD, dt.bool_),)))
+    table.append(
+        Row("any-bool", _op(Op.REDUCE, ("max", (1,))), lambda x: x.any(1), (Spec(_ODD, dt.bool_),))
+    )
     return table
 
 
 ROWS = rows()
 
 
-KINDS = {d.name: d.name if d in (dt.float32, dt.float64) else "half" if d.is_half else d.kind for d in dt.ALL}
+KINDS = {
+    d.name: d.name if d in (dt.float32, dt.float64) else "half" if d.is_half else d.kind
+    for d in dt.ALL
+}
 
 
 def shown(row: Row, **others: Any) -> list[Any]:

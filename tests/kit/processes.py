@@ -1,4 +1,5 @@
-"""Runs a script in several processes. In: its text, their number. Out: what came of it; a time limit ends what would hang."""
+"""Runs a script in several processes. In: its text, their number. Out: what came of it; a time
+limit ends what would hang."""
 
 from __future__ import annotations
 
@@ -54,12 +55,15 @@ def launcher_of(*arguments: str) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     line = [sys.executable, "-m", "weft.nn.parallel", *arguments]
     with interruptible():
-        return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        return subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+        )
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C means something, for processes started in here, too, also where tests run in the background, which ignores it."""
+    """Ctrl-C means something, for processes started in here, too, also where tests run in the
+    background, which ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -68,7 +72,8 @@ def interruptible() -> Iterator[None]:
 
 
 def is_running(pid: int) -> bool:
-    """Is there a process of this number that has not ended, by Linux's /proc; one that nobody has waited for has ended, too."""
+    """Is there a process of this number that has not ended, by Linux's /proc; one that nobody has
+    waited for has ended, too."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:

@@ -1,4 +1,5 @@
-"""One product of every schedule, and convolutions, against float64, on the target of the environment. Run as a script."""
+"""One product of every schedule, and convolutions, against float64, on the target of the
+environment. Run as a script."""
 
 from __future__ import annotations
 
@@ -45,14 +46,22 @@ def graphs(dtype: str) -> Iterator[tuple[str, Callable[[], wf.Tensor], Any, int]
     for name, (form, m, n, k) in PRODUCTS.items():
         a = array(m, k) if form[0] == "n" else array(k, m).T
         b = array(k, n) if form[1] == "n" else array(n, k).T
-        x, y = wf.tensor(a.T).T if form[0] == "t" else wf.tensor(a), wf.tensor(b.T).T if form[1] == "t" else wf.tensor(b)
+        x, y = (
+            wf.tensor(a.T).T if form[0] == "t" else wf.tensor(a),
+            wf.tensor(b.T).T if form[1] == "t" else wf.tensor(b),
+        )
         yield name, lambda x=x, y=y: x @ y, a.astype("d") @ b.astype("d"), k
     if dtype == "float16":
         return
     for name, (image, kernel, how) in CONVOLUTIONS.items():
         x, w = wf.tensor(array(*image)), wf.tensor(array(*kernel))
         wide = wf.nn.functional.conv2d(x.astype("float64"), w.astype("float64"), None, **how)
-        yield name, lambda x=x, w=w, how=how: wf.nn.functional.conv2d(x, w, None, **how), wide, int(np.prod(kernel[1:]))
+        yield (
+            name,
+            lambda x=x, w=w, how=how: wf.nn.functional.conv2d(x, w, None, **how),
+            wide,
+            int(np.prod(kernel[1:])),
+        )
 
 
 def main(*dtypes: str) -> None:

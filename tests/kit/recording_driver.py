@@ -1,4 +1,5 @@
-"""A CUDA device that is none: host memory, kernels that are Python functions, and a log of all that it was asked for."""
+"""A CUDA device that is none: host memory, kernels that are Python functions, and a log of all that
+it was asked for."""
 
 from __future__ import annotations
 
@@ -26,13 +27,16 @@ class RecordedModule:
 
 
 class RecordingDriver:
-    """`log`: (what, *with what). `replays`: whether it captures; a captured piece is logged as "replay"."""
+    """`log`: (what, *with what). `replays`: whether it captures; a captured piece is logged as
+    "replay"."""
 
     name, arch, multiprocessors, shared_limit = "a record", "sm_80", 4, 99 << 10
 
     keeps_images = False
 
-    def __init__(self, total: int = 1 << 30, replays: bool = False, kernels: dict[str, Kernel] | None = None) -> None:
+    def __init__(
+        self, total: int = 1 << 30, replays: bool = False, kernels: dict[str, Kernel] | None = None
+    ) -> None:
         self.total_memory, self.replays, self.kernels = total, replays, kernels or {}
         self.log: list[tuple[Any, ...]] = []
         self.memory: dict[int, Any] = {}

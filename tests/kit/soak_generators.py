@@ -1,7 +1,7 @@
 """What a soak runs. In: seeds. Out: comparisons, of which each raises where something is wrong.
 
-A case and how it is compiled follow from its seed alone. Small ones are more frequent than big ones, which take as long as ten of
-them and seldom meet what those do not.
+A case and how it is compiled follow from its seed alone. Small ones are more frequent than big
+ones, which take as long as ten of them and seldom meet what those do not.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Generator:
 
 @contextmanager
 def compiled_in_either_way(choices: random.Random) -> Iterator[None]:
-    """LLVM optimises all of a case or nothing: the way of most kernels, and the one that tiny kernels alone take otherwise."""
+    """LLVM optimises all of a case or nothing: the way of most kernels, and the one that tiny
+    kernels alone take otherwise."""
     if choices.random() < 0.5:
         yield
         return
@@ -54,7 +55,10 @@ def compiled_in_either_way(choices: random.Random) -> Iterator[None]:
     def unoptimised(*arguments: Any, **named: Any) -> bytes:
         return compile_text(*arguments, **(named | {"fast": True}))
 
-    with mock.patch.object(compile_kernels, "compile_text", unoptimised), mock.patch.object(emit, "freezes", lambda loops: True):
+    with (
+        mock.patch.object(compile_kernels, "compile_text", unoptimised),
+        mock.patch.object(emit, "freezes", lambda loops: True),
+    ):
         yield
 
 
@@ -114,5 +118,7 @@ GENERATORS = (
     Generator("guarded", graph, share=0.1, block=1000, limit=120, prepare=guard_memory),
     Generator("networks", network, share=0.08, block=40, limit=300),
     Generator("turns", turns, share=0.08, block=250, limit=120),
-    Generator("calls", call, share=0.04, block=3000, limit=120, prepare=watch_calls, compares=False),
+    Generator(
+        "calls", call, share=0.04, block=3000, limit=120, prepare=watch_calls, compares=False
+    ),
 )

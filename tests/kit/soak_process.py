@@ -1,4 +1,5 @@
-"""A process of a soak, as the soak sees it. In: a generator and seeds. Out: messages, how late it is, what it printed last."""
+"""A process of a soak, as the soak sees it. In: a generator and seeds. Out: messages, how late it
+is, what it printed last."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ PATIENCE = 5  # seconds in which a process that hangs may still print where
 class Worker:
     """A process that runs the seeds first .. end - 1 of one generator."""
 
-    def __init__(self, generator: Any, first: int, end: int, settings: argparse.Namespace, folder: str) -> None:
+    def __init__(
+        self, generator: Any, first: int, end: int, settings: argparse.Namespace, folder: str
+    ) -> None:
         self.generator, self.first, self.end, self.next = generator, first, end, first
         self.running: int | None = None  # the seed that has begun
         self.grown = self.hung = False
@@ -34,7 +37,11 @@ class Worker:
         env = os.environ | {"PYTHONPATH": path, "WEFT_CACHE_DIR": f"{folder}/cache"}
         self.began = self.changed = time.monotonic()
         # A session of its own: Ctrl-C is the soak's, and what the process has started ends with it.
-        files: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self.errors}
+        files: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": self.errors,
+        }
         self.process = subprocess.Popen(line, cwd=folder, env=env, start_new_session=True, **files)
         assert self.process.stdout is not None
         self.stdout = self.process.stdout
@@ -52,7 +59,9 @@ class Worker:
         return map(json.loads, lines) if read else None
 
     def is_late(self) -> bool:
-        return time.monotonic() - self.changed > (START if self.running is None else self.generator.limit)
+        return time.monotonic() - self.changed > (
+            START if self.running is None else self.generator.limit
+        )
 
     def stop(self, how: signal.Signals = signal.SIGKILL) -> None:
         try:

@@ -1,6 +1,8 @@
-"""One process of a soak. In: a generator, a range of seeds. Out: a line when a seed begins and one when it ends.
+"""One process of a soak. In: a generator, a range of seeds. Out: a line when a seed begins and one
+when it ends.
 
-`python tests/kit/soak_worker.py graphs 1234` runs one seed with its traceback; a third argument says how many.
+`python tests/kit/soak_worker.py graphs 1234` runs one seed with its traceback; a third argument
+says how many.
 """
 
 from __future__ import annotations
@@ -39,12 +41,15 @@ def verdict(generator: Any, seed: int) -> tuple[str, str]:
     """Whether a seed is right, unsuitable or wrong, and what of it is."""
     try:
         return ("right" if generator.check(seed) else "unsuitable"), ""
-    except BaseException as error:  # whatever escapes is a fault of this seed, and the next one is run
+    except (
+        BaseException
+    ) as error:  # whatever escapes is a fault of this seed, and the next one is run
         return "wrong", told(error)
 
 
 def follow(generator: Any, first: int, count: int, memory: int) -> None:
-    """Runs seeds until all are done or the process has grown too large, and writes what comes of them to what was stdout."""
+    """Runs seeds until all are done or the process has grown too large, and writes what comes of
+    them to what was stdout."""
     messages = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what programs print is nobody's message
     for seed in range(first, first + count):
@@ -61,12 +66,21 @@ def main() -> int:
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int, nargs="?", default=1)
     parser.add_argument("--module", default="soak_generators", help="where the generators are")
-    parser.add_argument("--follow", type=int, metavar="BYTES", help="writes messages; ends when it has so much memory")
+    parser.add_argument(
+        "--follow",
+        type=int,
+        metavar="BYTES",
+        help="writes messages; ends when it has so much memory",
+    )
     given = parser.parse_args()
-    generator = next(g for g in importlib.import_module(given.module).GENERATORS if g.name == given.generator)
+    generator = next(
+        g for g in importlib.import_module(given.module).GENERATORS if g.name == given.generator
+    )
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (ADDRESS_SPACE, resource.getrlimit(resource.RLIMIT_AS)[1])
+    )
     generator.prepare()
     if given.follow:
         follow(generator, given.first, given.count, given.follow)

@@ -1,7 +1,8 @@
-"""The Python Array API standard 2024.12 as tables: signatures, dtypes in and out. In: a namespace. Out: a list of deviations.
+"""The Python Array API standard 2024.12 as tables: signatures, dtypes in and out. In: a namespace.
+Out: a list of deviations.
 
-Source: https://data-apis.org/array-api/2024.12/API_specification (real dtypes, without the linalg and fft extensions).
-`python tests/kit/standard.py` prints the report.
+Source: https://data-apis.org/array-api/2024.12/API_specification (real dtypes, without the linalg
+and fft extensions). `python tests/kit/standard.py` prints the report.
 """
 
 from __future__ import annotations
@@ -24,12 +25,22 @@ CATEGORIES = {
     "integer or bool": ("bool", *INTEGER),
     "bool": ("bool",),
 }
-CONSTANTS = {"e": 2.718281828459045, "inf": float("inf"), "nan": float("nan"), "newaxis": None, "pi": 3.141592653589793}
+CONSTANTS = {
+    "e": 2.718281828459045,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "newaxis": None,
+    "pi": 3.141592653589793,
+}
 
 # category of the operands, what the result is ("same": the promoted dtype), names
 _ONE_OPERAND = [
     ("real", "same", "abs ceil floor negative positive round sign square trunc"),
-    ("floating", "same", "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2"),
+    (
+        "floating",
+        "same",
+        "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2",
+    ),
     ("floating", "same", "reciprocal sin sinh sqrt tan tanh"),
     ("real", "same", "real conj"),
     ("real", "bool", "isfinite isinf isnan"),
@@ -50,7 +61,11 @@ _TWO_OPERANDS = [
 
 def _by_name(groups: list[tuple[str, str, str]]) -> dict[str, tuple[tuple[str, ...], str]]:
     """name -> (dtypes of the operands, "same" or "bool")."""
-    return {name: (CATEGORIES[category], result) for category, result, names in groups for name in names.split()}
+    return {
+        name: (CATEGORIES[category], result)
+        for category, result, names in groups
+        for name in names.split()
+    }
 
 
 ONE_OPERAND = _by_name(_ONE_OPERAND)
@@ -140,10 +155,26 @@ OTHERS = {
     "diff": "(x, /, *, axis=-1, n=1, prepend=None, append=None)",
 }
 
-SIGNATURES: dict[str, str] = dict.fromkeys(ONE_OPERAND, "(x, /)") | dict.fromkeys(TWO_OPERANDS, "(x1, x2, /)") | OTHERS
+SIGNATURES: dict[str, str] = (
+    dict.fromkeys(ONE_OPERAND, "(x, /)") | dict.fromkeys(TWO_OPERANDS, "(x1, x2, /)") | OTHERS
+)
 
 ATTRIBUTES = ("dtype", "device", "mT", "ndim", "shape", "size", "T")
-OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+OPERATORS = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
 METHODS = {
     "__array_namespace__": "(*, api_version=None)",
     "__dlpack__": "(*, stream=None, max_version=None, dl_device=None, copy=None)",
@@ -152,7 +183,9 @@ METHODS = {
     "__setitem__": "(key, value, /)",
     "to_device": "(device, /, *, stream=None)",
 }
-METHODS |= {f"__{name}__": "()" for name in ("abs", "bool", "float", "index", "int", "invert", "neg", "pos")}
+METHODS |= {
+    f"__{name}__": "()" for name in ("abs", "bool", "float", "index", "int", "invert", "neg", "pos")
+}
 METHODS |= {f"__{name}__": "(other, /)" for name in ("eq", "ge", "gt", "le", "lt", "ne")}
 METHODS |= {f"__{prefix}{name}__": "(other, /)" for name in OPERATORS for prefix in ("", "r", "i")}
 
@@ -165,10 +198,13 @@ def parameters(signature: str) -> list[inspect.Parameter]:
 
 
 def signature_deviation(function: Callable[..., Any], signature: str) -> str | None:
-    """What differs from the standard's signature: names, kinds, order and defaults; more keyword-only parameters are allowed."""
+    """What differs from the standard's signature: names, kinds, order and defaults; more
+    keyword-only parameters are allowed."""
     wanted = parameters(signature)
     found = list(inspect.signature(function).parameters.values())
-    shared = [p for p in found if p.name in {w.name for w in wanted} or p.kind is not p.KEYWORD_ONLY]
+    shared = [
+        p for p in found if p.name in {w.name for w in wanted} or p.kind is not p.KEYWORD_ONLY
+    ]
     if [(p.name, p.kind) for p in shared] != [(p.name, p.kind) for p in wanted]:
         return f"{inspect.signature(function)} instead of {signature}"
     for p, w in zip(shared, wanted, strict=True):
@@ -215,7 +251,8 @@ def promoted(a: str, b: str) -> str | None:
 
 
 def dtype_deviations(xp: Any) -> Iterator[str]:
-    """Elementwise functions whose result dtype is not the standard's, over every dtype and pair of dtypes."""
+    """Elementwise functions whose result dtype is not the standard's, over every dtype and pair of
+    dtypes."""
     for name, (dtypes, result) in ONE_OPERAND.items():
         for a in dtypes:
             found = getattr(xp, name)(*_operands(xp, (a,))).dtype
@@ -238,8 +275,13 @@ def report(xp: Any) -> dict[str, list[str]]:
     return {
         "missing names": list(missing_names(xp)),
         "missing members of the array": list(missing_members(array)),
-        "signatures": [*signature_deviations(xp, SIGNATURES), *signature_deviations(array, METHODS)],
-        "dtypes": list(dtype_deviations(xp)) if not list(missing_names(xp)) else ["not looked at: names are missing"],
+        "signatures": [
+            *signature_deviations(xp, SIGNATURES),
+            *signature_deviations(array, METHODS),
+        ],
+        "dtypes": list(dtype_deviations(xp))
+        if not list(missing_names(xp))
+        else ["not looked at: names are missing"],
     }
 
 
@@ -247,7 +289,9 @@ def main() -> None:
     from weft import array_api
 
     members = len(ATTRIBUTES) + len(METHODS)
-    print(f"{len(SIGNATURES)} functions, {len(CONSTANTS)} constants, {len(EVERY)} dtypes, {members} members of the array")
+    print(
+        f"{len(SIGNATURES)} functions, {len(CONSTANTS)} constants, {len(EVERY)} dtypes, {members} members of the array"
+    )
     for kind, deviations in report(array_api).items():
         print(f"{kind}: {len(deviations) or 'none'}")
         for line in deviations:

@@ -1,4 +1,5 @@
-"""Calls of every function of the Array API standard, drawn by Hypothesis. In: a name. Out: (args, kwargs) with NumPy arrays.
+"""Calls of every function of the Array API standard, drawn by Hypothesis. In: a name. Out: (args,
+kwargs) with NumPy arrays.
 
 Only calls that the standard defines: dtypes that meet, axes that exist, shapes that broadcast.
 """
@@ -16,7 +17,23 @@ from hypothesis.extra import numpy as hnp
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 FULL_SHAPES = hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=4)
-SPECIALS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, float("inf"), float("-inf"), float("nan"), 1e-40, 5e-324, 1e30, -1e300, 3.14159)
+SPECIALS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.0,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    1e-40,
+    5e-324,
+    1e30,
+    -1e300,
+    3.14159,
+)
 
 
 def values(name: str) -> st.SearchStrategy[Any]:
@@ -31,7 +48,9 @@ def values(name: str) -> st.SearchStrategy[Any]:
         return st.one_of(st.integers(max(low, -9), 9), edges, st.integers(low, high))
     with np.errstate(over="ignore"):
         specials = [float(dtype.type(v)) for v in SPECIALS]
-    return st.one_of(st.sampled_from(specials), st.floats(-8, 8, width=32), st.floats(width=dtype.itemsize * 8))
+    return st.one_of(
+        st.sampled_from(specials), st.floats(-8, 8, width=32), st.floats(width=dtype.itemsize * 8)
+    )
 
 
 def arrays(name: str, shape: Any = SHAPES) -> st.SearchStrategy[Any]:
@@ -63,15 +82,23 @@ def two_operands(draw: Any, name: str) -> Call:
     choices = standard.TWO_OPERANDS[name][0]
     a = draw(st.sampled_from(choices))
     b = draw(st.sampled_from([c for c in choices if standard.promoted(a, c)]))
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, min_side=0, max_side=4)).input_shapes
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, min_side=0, max_side=4)
+    ).input_shapes
     x, y = draw(arrays(a, shapes[0])), draw(arrays(b, shapes[1]))
     if name.endswith("shift"):
         y = small(y, 7)
     if name == "pow" and y.dtype.kind == "i":
         y = small(y, 9)
-    if name == "floor_divide":  # of infinities the standard says otherwise than NumPy: test_elementwise_special has its cases
+    if (
+        name == "floor_divide"
+    ):  # of infinities the standard says otherwise than NumPy: test_elementwise_special has its cases
         x, y = finite(x), finite(y)
-    scalar = draw(st.sampled_from(["neither", "neither", "x1", "x2"])) if name != "floor_divide" else "neither"
+    scalar = (
+        draw(st.sampled_from(["neither", "neither", "x1", "x2"]))
+        if name != "floor_divide"
+        else "neither"
+    )
     if scalar == "x1":
         return (draw(values(b)) if name != "pow" else draw(arrays(b, ())), y), {}
     if scalar == "x2" and not name.endswith("shift") and name != "pow":
@@ -91,7 +118,9 @@ def axes_of(ndim: int) -> st.SearchStrategy[Any]:
     return st.one_of(st.none(), axis_of(ndim), several)
 
 
-def reducing(category: str, *, empty: bool, **extra: st.SearchStrategy[Any]) -> Callable[[], st.SearchStrategy[Call]]:
+def reducing(
+    category: str, *, empty: bool, **extra: st.SearchStrategy[Any]
+) -> Callable[[], st.SearchStrategy[Call]]:
     """A reduction over axes; `empty`: has it a value over no elements."""
 
     @st.composite
@@ -119,7 +148,11 @@ def along_axis(
 
 @st.composite
 def cumulative(draw: Any) -> Call:
-    x = draw(arrays(draw(dtypes("real")), hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5)))
+    x = draw(
+        arrays(
+            draw(dtypes("real")), hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5)
+        )
+    )
     return (x,), {"axis": draw(axis_of(x.ndim)), "include_initial": draw(st.booleans())}
 
 
@@ -133,7 +166,9 @@ def diff(draw: Any) -> Call:
 def matmul(draw: Any) -> Call:
     name = draw(dtypes("integer"))
     m, k, n = (draw(st.integers(0, 4)) for _ in range(3))
-    batch = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, min_side=0, max_side=3)).input_shapes
+    batch = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, min_side=0, max_side=3)
+    ).input_shapes
     left = draw(st.sampled_from([(k,), (*batch[0], m, k)]))
     right = draw(st.sampled_from([(k,), (*batch[1], k, n)]))
     return (draw(arrays(name, left)), draw(arrays(name, right))), {}
@@ -143,7 +178,9 @@ def matmul(draw: Any) -> Call:
 def tensordot(draw: Any) -> Call:
     name = draw(dtypes("integer"))
     shared = draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
-    left, right = (draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3)) for _ in range(2))
+    left, right = (
+        draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3)) for _ in range(2)
+    )
     x, y = draw(arrays(name, left + shared)), draw(arrays(name, shared + right))
     pairs = (tuple(range(len(left), x.ndim)), tuple(range(len(shared))))
     return (x, y), {"axes": draw(st.sampled_from([len(shared), pairs]))}
@@ -153,7 +190,9 @@ def tensordot(draw: Any) -> Call:
 def vecdot(draw: Any) -> Call:
     name = draw(dtypes("integer"))
     k = draw(st.integers(0, 4))
-    batch = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, min_side=1, max_side=3)).input_shapes
+    batch = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, min_side=1, max_side=3)
+    ).input_shapes
     return (draw(arrays(name, (*batch[0], k))), draw(arrays(name, (*batch[1], k)))), {}
 
 
@@ -162,10 +201,28 @@ def several(draw: Any, stacked: bool) -> Call:
     """Arrays for concat or stack."""
     shape = draw(FULL_SHAPES)
     axis = draw(axis_of(len(shape) + stacked))
-    names = draw(st.sampled_from([["float32", "float64"], ["int8", "int32"], ["uint8"], ["bool"], ["int16", "uint16", "int64"]]))
+    names = draw(
+        st.sampled_from(
+            [
+                ["float32", "float64"],
+                ["int8", "int32"],
+                ["uint8"],
+                ["bool"],
+                ["int16", "uint16", "int64"],
+            ]
+        )
+    )
     parts = []
     for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=3)):
-        extent = shape if stacked else [*shape[: axis % len(shape)], draw(st.integers(0, 3)), *shape[axis % len(shape) + 1 :]]
+        extent = (
+            shape
+            if stacked
+            else [
+                *shape[: axis % len(shape)],
+                draw(st.integers(0, 3)),
+                *shape[axis % len(shape) + 1 :],
+            ]
+        )
         parts.append(draw(arrays(name, tuple(extent))))
     if not stacked and draw(st.booleans()):
         return (parts,), {"axis": None}
@@ -174,13 +231,19 @@ def several(draw: Any, stacked: bool) -> Call:
 
 @st.composite
 def broadcast_to(draw: Any) -> Call:
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=1, base_shape=draw(FULL_SHAPES), max_dims=4, max_side=4))
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(
+            num_shapes=1, base_shape=draw(FULL_SHAPES), max_dims=4, max_side=4
+        )
+    )
     return (draw(arrays(draw(dtypes()), shapes.input_shapes[0])), shapes.result_shape), {}
 
 
 @st.composite
 def broadcast_arrays(draw: Any) -> Call:
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, max_side=3)).input_shapes
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, max_side=3)
+    ).input_shapes
     return tuple(draw(arrays(draw(dtypes()), s)) for s in shapes), {}
 
 
@@ -222,7 +285,9 @@ def repeat(draw: Any) -> Call:
 @st.composite
 def reshape(draw: Any) -> Call:
     x = draw(arrays(draw(dtypes())))
-    whole = st.sampled_from([(x.size,), (-1,) if x.size else (0,), (1, x.size), x.shape[::-1], (*x.shape, 1)])
+    whole = st.sampled_from(
+        [(x.size,), (-1,) if x.size else (0,), (1, x.size), x.shape[::-1], (*x.shape, 1)]
+    )
     return (x, draw(whole)), {}
 
 
@@ -237,7 +302,9 @@ def roll(draw: Any) -> Call:
 
 @st.composite
 def squeeze(draw: Any) -> Call:
-    x = draw(arrays(draw(dtypes()), hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=2)))
+    x = draw(
+        arrays(draw(dtypes()), hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=2))
+    )
     ones = [i for i, d in enumerate(x.shape) if d == 1]
     return (x, tuple(draw(st.lists(st.sampled_from(ones), unique=True))) if ones else ()), {}
 
@@ -255,10 +322,16 @@ def unstack(draw: Any) -> Call:
 
 @st.composite
 def where(draw: Any) -> Call:
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3)).input_shapes
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3)
+    ).input_shapes
     a = draw(dtypes())
     b = draw(st.sampled_from([c for c in standard.EVERY if standard.promoted(a, c)]))
-    return (draw(arrays("bool", shapes[0])), draw(arrays(a, shapes[1])), draw(arrays(b, shapes[2]))), {}
+    return (
+        draw(arrays("bool", shapes[0])),
+        draw(arrays(a, shapes[1])),
+        draw(arrays(b, shapes[2])),
+    ), {}
 
 
 @st.composite
@@ -287,24 +360,32 @@ def take_along_axis(draw: Any) -> Call:
     axis = draw(axis_of(x.ndim))
     shape = list(x.shape)
     shape[axis] = draw(st.integers(0, 4))
-    return (x, draw(hnp.arrays(np.int64, tuple(shape), elements=axis_of(x.shape[axis])))), {"axis": axis}
+    return (x, draw(hnp.arrays(np.int64, tuple(shape), elements=axis_of(x.shape[axis])))), {
+        "axis": axis
+    }
 
 
 @st.composite
 def clip(draw: Any) -> Call:
     name = draw(dtypes("real"))
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3))
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3)
+    )
     numbers = values(name).filter(lambda v: v == v)
     bounds = []
     for shape in shapes.input_shapes[1:]:
-        bounds.append(draw(st.one_of(st.none(), numbers, hnp.arrays(np.dtype(name), shape, elements=numbers))))
+        bounds.append(
+            draw(st.one_of(st.none(), numbers, hnp.arrays(np.dtype(name), shape, elements=numbers)))
+        )
     x = draw(arrays(name, shapes.result_shape))
     return (x,), {"min": bounds[0], "max": bounds[1]}
 
 
 @st.composite
 def triangle(draw: Any) -> Call:
-    x = draw(arrays(draw(dtypes()), hnp.array_shapes(min_dims=2, max_dims=4, min_side=0, max_side=4)))
+    x = draw(
+        arrays(draw(dtypes()), hnp.array_shapes(min_dims=2, max_dims=4, min_side=0, max_side=4))
+    )
     return (x,), {"k": draw(st.integers(-6, 6))}
 
 
@@ -319,7 +400,9 @@ def arange(draw: Any) -> Call:
     if draw(st.booleans()):
         start, stop = draw(st.integers(-50, 50)), draw(st.integers(-50, 50))
         step = draw(st.integers(-9, 9).filter(bool))
-        return (start, stop, step), {"dtype": draw(st.sampled_from(["int8", "int32", "int64", "float32", "float64"]))}
+        return (start, stop, step), {
+            "dtype": draw(st.sampled_from(["int8", "int32", "int64", "float32", "float64"]))
+        }
     start, stop = draw(st.floats(-50, 50, width=32)) + 0.0, draw(st.floats(-50, 50, width=32))
     return (start, stop, draw(st.sampled_from([0.5, -0.25, 1.5, 3.0]))), {"dtype": "float64"}
 
@@ -327,7 +410,11 @@ def arange(draw: Any) -> Call:
 @st.composite
 def linspace(draw: Any) -> Call:
     numbers = st.one_of(st.integers(-100, 100), st.floats(-1e6, 1e6))
-    keywords = {"num": draw(st.integers(0, 12)), "endpoint": draw(st.booleans()), "dtype": "float64"}
+    keywords = {
+        "num": draw(st.integers(0, 12)),
+        "endpoint": draw(st.booleans()),
+        "dtype": "float64",
+    }
     return (draw(numbers), draw(numbers)), keywords
 
 
@@ -356,7 +443,9 @@ def by_shape(draw: Any) -> Call:
 @st.composite
 def meshgrid(draw: Any) -> Call:
     name = draw(dtypes("real"))
-    vectors = draw(st.lists(arrays(name, st.integers(0, 4).map(lambda n: (n,))), min_size=1, max_size=3))
+    vectors = draw(
+        st.lists(arrays(name, st.integers(0, 4).map(lambda n: (n,))), min_size=1, max_size=3)
+    )
     return tuple(vectors), {"indexing": draw(st.sampled_from(["xy", "ij"]))}
 
 
@@ -397,7 +486,9 @@ CASES: dict[str, Callable[[], st.SearchStrategy[Call]]] = {
     "meshgrid": meshgrid,
     "min": reducing("real", empty=False),
     "moveaxis": moveaxis,
-    "nonzero": lambda: dtypes().flatmap(lambda name: arrays(name, FULL_SHAPES)).map(lambda x: ((x,), {})),
+    "nonzero": lambda: (
+        dtypes().flatmap(lambda name: arrays(name, FULL_SHAPES)).map(lambda x: ((x,), {}))
+    ),
     "ones": by_shape,
     "ones_like": like,
     "permute_dims": permute_dims,

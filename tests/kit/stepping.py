@@ -1,4 +1,5 @@
-"""What tests of training share. In: a model and its optimiser. Out: a step as a user writes it, and what it leaves behind."""
+"""What tests of training share. In: a model and its optimiser. Out: a step as a user writes it, and
+what it leaves behind."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ from weft.nn import functional as F
 from weft.nn import optim
 
 
-def stepper(model: Callable[..., Any], optimizer: optim.Optimizer) -> Callable[[wf.Tensor, wf.Tensor], wf.Tensor]:
+def stepper(
+    model: Callable[..., Any], optimizer: optim.Optimizer
+) -> Callable[[wf.Tensor, wf.Tensor], wf.Tensor]:
     """A step of a classifier, to be jitted or not."""
 
     def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:

@@ -1,7 +1,8 @@
-"""A third back end, whole in this file: the loop interpreter as a device. In: `with registered():`. Out: the device "toy".
+"""A third back end, whole in this file: the loop interpreter as a device. In: `with registered():`.
+Out: the device "toy".
 
-Its memory is NumPy arrays at addresses that the process has not, so that nobody else reads them. Kernels are lowered as for a
-CPU with vectors of 128 bits, and run an element at a time.
+Its memory is NumPy arrays at addresses that the process has not, so that nobody else reads them.
+Kernels are lowered as for a CPU with vectors of 128 bits, and run an element at a time.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Toy:
     def allocate(self, nbytes: int) -> DeviceBuffer:
         address = next(self._addresses)
         self.pieces[address] = np.full(nbytes, 0xCD, np.uint8)
-        return DeviceBuffer(address, nbytes, None, self.name, give=partial(self.pieces.pop, address))
+        return DeviceBuffer(
+            address, nbytes, None, self.name, give=partial(self.pieces.pop, address)
+        )
 
     def foreign(self, address: int, nbytes: int, owner: Any) -> DeviceBuffer:
         return DeviceBuffer(address, nbytes, owner, self.name, foreign=True)
@@ -107,7 +110,11 @@ class ToyExecutable(Runnable):
         }
 
         def memory(ref: Ref, nbytes: int) -> Array:
-            return arena[ref.number :][:nbytes] if ref.space == "arena" else spaces[ref.space][ref.number]
+            return (
+                arena[ref.number :][:nbytes]
+                if ref.space == "arena"
+                else spaces[ref.space][ref.number]
+            )
 
         for call in p.calls:
             self._call(call, memory)

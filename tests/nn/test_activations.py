@@ -1,4 +1,5 @@
-"""The activations against NumPy formulas: values, slopes also where pieces meet, NaN, large arguments, layers, errors."""
+"""The activations against NumPy formulas: values, slopes also where pieces meet, NaN, large
+arguments, layers, errors."""
 
 from __future__ import annotations
 
@@ -42,7 +43,10 @@ SMOOTH: dict[str, tuple[dict[str, Any], Callable[[Array], Array]]] = {
 }
 PIECES: dict[str, tuple[dict[str, Any], Callable[[Array], Array]]] = {
     "elu": ({"alpha": 1.5}, lambda x: np.where(x > 0, x, 1.5 * np.expm1(np.minimum(x, 0)))),
-    "selu": ({}, lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0)))),
+    "selu": (
+        {},
+        lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0))),
+    ),
     "relu": ({}, lambda x: np.maximum(x, 0)),
     "relu6": ({}, lambda x: x.clip(0, 6)),
     "hardtanh": ({"min_val": -2.0, "max_val": 3.0}, lambda x: x.clip(-2, 3)),
@@ -65,7 +69,9 @@ def test_values_and_slopes(name: str) -> None:
     derivative_holds(function(name), x)
 
 
-SLOPES: dict[str, tuple[dict[str, Any], dict[float, float]]] = {  # where pieces meet, those of PyTorch
+SLOPES: dict[
+    str, tuple[dict[str, Any], dict[float, float]]
+] = {  # where pieces meet, those of PyTorch
     "relu": ({}, {0.0: 0.0}),
     "relu6": ({}, {0.0: 0.0, 6.0: 0.0}),
     "hardtanh": ({}, {-1.0: 0.0, 1.0: 0.0}),
@@ -91,7 +97,9 @@ def test_slopes_where_pieces_meet(name: str) -> None:
     np.testing.assert_allclose(x.grad.numpy(), list(slopes.values()), rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", sorted(set(ALL) - {"softmax", "log_softmax", "softmin", "gelu tanh"}))  # that cubes x
+@pytest.mark.parametrize(
+    "name", sorted(set(ALL) - {"softmax", "log_softmax", "softmin", "gelu tanh"})
+)  # that cubes x
 def test_large_arguments_and_nan(name: str) -> None:
     a = np.array([-1e30, -1e4, -90.0, 90.0, 1e4, 1e30, np.nan], np.float32)
     x = wf.tensor(a, requires_grad=True)
@@ -117,7 +125,9 @@ def test_glu() -> None:
     close(F.glu(wf.tensor(x)), x[:, :3] * sigmoid(x[:, 3:]), 1e-9)
     close(nn.GLU(0)(wf.tensor(x)), x[:2] * sigmoid(x[2:]), 1e-9)
     derivative_holds(F.glu, x)
-    with pytest.raises(wf.errors.ShapeError, match=r"glu: axis 1 of shape \(2, 3\) does not have two halves"):
+    with pytest.raises(
+        wf.errors.ShapeError, match=r"glu: axis 1 of shape \(2, 3\) does not have two halves"
+    ):
         F.glu(wf.zeros(2, 3), 1)
 
 
@@ -128,7 +138,9 @@ def test_prelu_has_a_weight_for_all_channels_or_for_each() -> None:
     close(F.prelu(wf.tensor(x[0, 0]), w[:1]), np.where(x[0, 0] > 0, x[0, 0], 0.5 * x[0, 0]))
     assert F.prelu(wf.tensor(-2.0), w[:1]).item() == -1.0
     derivative_holds(F.prelu, x, w)
-    with pytest.raises(wf.errors.ShapeError, match="weight has 1 element or 3, one for each channel"):
+    with pytest.raises(
+        wf.errors.ShapeError, match="weight has 1 element or 3, one for each channel"
+    ):
         F.prelu(wf.zeros(2, 3), wf.zeros(2))
 
 
@@ -136,7 +148,9 @@ def test_prelu_learns_its_weight() -> None:
     layer = nn.PReLU(2)
     layer(wf.tensor([[-1.0, -3.0], [2.0, -1.0]])).sum().backward()
     assert layer.weight.tolist() == [0.25, 0.25] and layer.weight.grad.tolist() == [-1.0, -4.0]
-    assert repr(layer).startswith("PReLU(num_parameters=2)") and list(layer.state_dict()) == ["weight"]
+    assert repr(layer).startswith("PReLU(num_parameters=2)") and list(layer.state_dict()) == [
+        "weight"
+    ]
 
 
 LAYERS: dict[nn.Module, tuple[str, tuple[Any, ...]]] = {
@@ -165,7 +179,11 @@ def test_activations_of_halves_round_once() -> None:
 
 
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: F.hardtanh(wf.zeros(2), 1.0, -1.0), ValueError, "min_val=1.0 must not be above max_val=-1.0"),
+    (
+        lambda: F.hardtanh(wf.zeros(2), 1.0, -1.0),
+        ValueError,
+        "min_val=1.0 must not be above max_val=-1.0",
+    ),
     (lambda: F.celu(wf.zeros(2), 0.0), ValueError, "alpha must not be 0"),
     (lambda: F.elu(wf.zeros(2), "1"), TypeError, "elu: alpha must be a real number, not '1'"),
     (lambda: F.softplus("x"), TypeError, "softplus: x must be a Tensor, an array or a number"),

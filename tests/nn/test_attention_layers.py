@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from nnref import Array, close, derivative_holds, heads_reference, log_softmax, minus_infinity, normal
+from nnref import (
+    Array,
+    close,
+    derivative_holds,
+    heads_reference,
+    log_softmax,
+    minus_infinity,
+    normal,
+)
 from weft import nn
 from weft.nn import functional as F
 
@@ -19,11 +27,18 @@ def attention_reference(q: Array, k: Array, v: Array, mask: Array | None = None)
 
 def test_attention() -> None:
     q, k, v = normal(2, 3, 4), normal(2, 5, 4, seed=1), normal(2, 5, 6, seed=2)
-    close(F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v)), attention_reference(q, k, v))
-    causal = F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v), is_causal=True)
+    close(
+        F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v)),
+        attention_reference(q, k, v),
+    )
+    causal = F.scaled_dot_product_attention(
+        wf.tensor(q), wf.tensor(k), wf.tensor(v), is_causal=True
+    )
     close(causal, attention_reference(q, k, v, np.tri(3, 5, dtype=bool)))
     mask = np.arange(15).reshape(3, 5) % 4 != 1
-    masked = F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v), wf.tensor(mask))
+    masked = F.scaled_dot_product_attention(
+        wf.tensor(q), wf.tensor(k), wf.tensor(v), wf.tensor(mask)
+    )
     close(masked, attention_reference(q, k, v, mask))
     derivative_holds(F.scaled_dot_product_attention, q, k, v)
 
@@ -31,13 +46,20 @@ def test_attention() -> None:
 def test_heads_of_the_query_share_those_of_key_and_value() -> None:
     q, k, v = normal(2, 6, 3, 4), normal(2, 2, 5, 4, seed=1), normal(2, 2, 5, 4, seed=2)
     expected = attention_reference(q, np.repeat(k, 3, 1), np.repeat(v, 3, 1))
-    grouped = F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v), enable_gqa=True)
+    grouped = F.scaled_dot_product_attention(
+        wf.tensor(q), wf.tensor(k), wf.tensor(v), enable_gqa=True
+    )
     close(grouped, expected)
     many, few = wf.zeros(1, 8, 64, 32), wf.zeros(1, 2, 64, 32)
     wf.realize(many, few)
-    assert len(wf.explain(F.scaled_dot_product_attention(many, few, few, enable_gqa=True)).kernels) == 1  # no head is copied
+    assert (
+        len(wf.explain(F.scaled_dot_product_attention(many, few, few, enable_gqa=True)).kernels)
+        == 1
+    )  # no head is copied
     with pytest.raises(wf.errors.ShapeError, match="axis -3 of key must divide that of query"):
-        F.scaled_dot_product_attention(wf.tensor(q), wf.zeros(2, 4, 5, 4), wf.tensor(v), enable_gqa=True)
+        F.scaled_dot_product_attention(
+            wf.tensor(q), wf.zeros(2, 4, 5, 4), wf.tensor(v), enable_gqa=True
+        )
     with pytest.raises(wf.errors.ShapeError, match="axis -3 of value must divide that of query"):
         F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.zeros(5, 4), enable_gqa=True)
 
@@ -46,15 +68,27 @@ WRONG: list[tuple[tuple[tuple[int, ...], ...], dict[str, Any], type[Exception], 
     (((3, 4), (5, 3), (5, 4)), {}, wf.errors.ShapeError, "must agree in E"),
     (((3, 4), (5, 4), (4, 4)), {}, wf.errors.ShapeError, "must agree in S"),
     (((4,), (5, 4), (5, 4)), {}, wf.errors.ShapeError, r"got query \(4,\), key \(5, 4\)"),
-    (((3, 4), (5, 4), (5, 4)), {"attn_mask": np.ones((3, 5), np.int64)}, wf.errors.DTypeError, "attn_mask must be a bool mask"),
-    (((3, 4), (5, 4), (5, 4)), {"attn_mask": np.ones((2, 2), bool)}, wf.errors.ShapeError, "scores and attn_mask"),
+    (
+        ((3, 4), (5, 4), (5, 4)),
+        {"attn_mask": np.ones((3, 5), np.int64)},
+        wf.errors.DTypeError,
+        "attn_mask must be a bool mask",
+    ),
+    (
+        ((3, 4), (5, 4), (5, 4)),
+        {"attn_mask": np.ones((2, 2), bool)},
+        wf.errors.ShapeError,
+        "scores and attn_mask",
+    ),
     (((3, 4), (5, 4), (5, 4)), {"dropout_p": 2}, wf.errors.ArgumentError, r"p must be in \[0, 1\]"),
     (((3, 4), (5, 4), (5, 4)), {"scale": "1"}, wf.errors.DTypeError, "scale must be a real number"),
 ]
 
 
 @pytest.mark.parametrize(("shapes", "settings", "kind", "says"), WRONG)
-def test_attention_says_what_it_takes(shapes: Any, settings: Any, kind: type[Exception], says: str) -> None:
+def test_attention_says_what_it_takes(
+    shapes: Any, settings: Any, kind: type[Exception], says: str
+) -> None:
     with pytest.raises(kind, match=says):
         F.scaled_dot_product_attention(*map(wf.zeros, shapes), **settings)
 
@@ -106,10 +140,15 @@ def test_several_heads_with_masks(name: str) -> None:
     assert nothing is None
 
 
-@pytest.mark.parametrize("settings", [{"bias": False}, {"kdim": 3, "vdim": 4}, {"kdim": 3, "vdim": 4, "bias": False}])
+@pytest.mark.parametrize(
+    "settings", [{"bias": False}, {"kdim": 3, "vdim": 4}, {"kdim": 3, "vdim": 4, "bias": False}]
+)
 def test_several_heads_of_other_inputs(settings: dict[str, Any]) -> None:
     m = layer(**settings)
-    q, k, v = (normal(N, n, settings.get(what, E), seed=i) for i, (n, what) in enumerate([(L, "qdim"), (S, "kdim"), (S, "vdim")]))
+    q, k, v = (
+        normal(N, n, settings.get(what, E), seed=i)
+        for i, (n, what) in enumerate([(L, "qdim"), (S, "kdim"), (S, "vdim")])
+    )
     output, weights = heads_reference(m, q, k, v, np.zeros(1))
     got, shares = m(wf.tensor(q), wf.tensor(k), wf.tensor(v))
     close(got, output, 1e-9)
@@ -141,7 +180,11 @@ def test_self_attention_without_weights_is_three_kernels() -> None:
     x, padding = wf.randn(2, 64, 64), wf.rand(2, 64) < 0.1
     wf.realize(x, padding, *m.parameters())
     kernels = wf.explain(m(x, x, x, padding, need_weights=False, is_causal=True)[0]).kernels
-    assert [k.kind for k in kernels] == ["contraction", "chain", "contraction"]  # projections, attention, output
+    assert [k.kind for k in kernels] == [
+        "contraction",
+        "chain",
+        "contraction",
+    ]  # projections, attention, output
 
 
 def test_dropout_of_weights_while_training_only() -> None:
@@ -154,7 +197,12 @@ def test_dropout_of_weights_while_training_only() -> None:
 
 def test_names_layouts_and_initial_values_are_torchs() -> None:
     shapes = {n: t.shape for n, t in nn.MultiheadAttention(E, H).state_dict().items()}
-    assert shapes == {"in_proj_weight": (18, 6), "in_proj_bias": (18,), "out_proj.weight": (6, 6), "out_proj.bias": (6,)}
+    assert shapes == {
+        "in_proj_weight": (18, 6),
+        "in_proj_bias": (18,),
+        "out_proj.weight": (6, 6),
+        "out_proj.bias": (6,),
+    }
     m = nn.MultiheadAttention(E, H, kdim=3)
     weights = ["q_proj_weight", "k_proj_weight", "v_proj_weight"]
     assert list(m.state_dict()) == [*weights, "in_proj_bias", "out_proj.weight", "out_proj.bias"]
@@ -171,19 +219,40 @@ def test_a_jitted_layer_is_the_lazy_one() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"key": wf.zeros(3, 5, 4)}, wf.errors.ShapeError, r"expected \(N, L, E\) .* with E = 6 .* key \(3, 5, 4\)"),
+    (
+        {"key": wf.zeros(3, 5, 4)},
+        wf.errors.ShapeError,
+        r"expected \(N, L, E\) .* with E = 6 .* key \(3, 5, 4\)",
+    ),
     ({"query": wf.zeros(4, 6)}, wf.errors.ShapeError, r"got query \(4, 6\)"),
     ({"query": wf.zeros(2, 4, 6)}, wf.errors.ShapeError, r"got query \(2, 4, 6\)"),
-    ({"key_padding_mask": wf.zeros(5, 3) > 0}, wf.errors.ShapeError, r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)"),
-    ({"attn_mask": wf.zeros(5, 4)}, wf.errors.ShapeError, r"attn_mask must have shape \(4, 5\) or \(6, 4, 5\), not \(5, 4\)"),
-    ({"attn_mask": wf.zeros(4, 5, dtype="int32")}, wf.errors.DTypeError, "attn_mask must be a bool mask, or a float mask"),
+    (
+        {"key_padding_mask": wf.zeros(5, 3) > 0},
+        wf.errors.ShapeError,
+        r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)",
+    ),
+    (
+        {"attn_mask": wf.zeros(5, 4)},
+        wf.errors.ShapeError,
+        r"attn_mask must have shape \(4, 5\) or \(6, 4, 5\), not \(5, 4\)",
+    ),
+    (
+        {"attn_mask": wf.zeros(4, 5, dtype="int32")},
+        wf.errors.DTypeError,
+        "attn_mask must be a bool mask, or a float mask",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("given", "kind", "says"), REFUSED)
-def test_several_heads_say_what_they_take(given: dict[str, Any], kind: type[Exception], says: str) -> None:
+def test_several_heads_say_what_they_take(
+    given: dict[str, Any], kind: type[Exception], says: str
+) -> None:
     with pytest.raises(kind, match=says):
-        layer()(**{"query": wf.zeros(N, L, E), "key": wf.zeros(N, S, E), "value": wf.zeros(N, S, E)} | given)
+        layer()(
+            **{"query": wf.zeros(N, L, E), "key": wf.zeros(N, S, E), "value": wf.zeros(N, S, E)}
+            | given
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Mixed precision: which operations autocast lowers and widens, that gradients are float32, that jit knows of it."""
+"""Mixed precision: which operations autocast lowers and widens, that gradients are float32, that
+jit knows of it."""
 
 from __future__ import annotations
 
@@ -36,11 +37,38 @@ LOWERED: dict[str, Callable[[], Any]] = {
     "conv2d": lambda: F.conv2d(draw(2, 3, 8, 8), draw(4, 3, 3, 3), draw(4)),
     "conv2d of an image": lambda: F.conv2d(draw(3, 8, 8), draw(4, 3, 3, 3)),
     "conv_transpose2d": lambda: F.conv_transpose2d(draw(2, 3, 4, 4), draw(3, 4, 3, 3), draw(4)),
-    "attention": lambda: F.scaled_dot_product_attention(draw(2, 5, 4), draw(2, 6, 4), draw(2, 6, 3)),
+    "attention": lambda: F.scaled_dot_product_attention(
+        draw(2, 5, 4), draw(2, 6, 4), draw(2, 6, 3)
+    ),
 }
 
-ALONE = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tan", "sinh", "cosh", "rsqrt", "reciprocal"]
-ALONE += ["sum", "mean", "prod", "var", "std", "softmax", "log_softmax", "logsumexp", "norm", "softplus", "cumsum"]
+ALONE = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "tan",
+    "sinh",
+    "cosh",
+    "rsqrt",
+    "reciprocal",
+]
+ALONE += [
+    "sum",
+    "mean",
+    "prod",
+    "var",
+    "std",
+    "softmax",
+    "log_softmax",
+    "logsumexp",
+    "norm",
+    "softplus",
+    "cumsum",
+]
 WIDENED: dict[str, Callable[[wf.Tensor], Any]] = {
     **{name: getattr(wf, name) for name in ALONE},
     "pow": lambda x: x**3,
@@ -85,7 +113,9 @@ def test_products_are_lowered(name: str, low: wf.DType) -> None:
         found = LOWERED[name]()
     assert exact.dtype is wf.float32 and found.dtype is low
     scale = np.abs(exact.numpy()).max()
-    np.testing.assert_allclose(found.float().numpy(), exact.numpy(), rtol=0, atol=8 * EPS[low] * scale)
+    np.testing.assert_allclose(
+        found.float().numpy(), exact.numpy(), rtol=0, atol=8 * EPS[low] * scale
+    )
 
 
 @HALVES
@@ -96,7 +126,9 @@ def test_what_would_lose_too_much_is_widened(name: str, low: wf.DType) -> None:
         found = WIDENED[name](x)
     exact = WIDENED[name](x.float())
     assert found.dtype is wf.float32
-    np.testing.assert_array_equal(found.numpy(), exact.numpy())  # the operands are rounded, nothing else
+    np.testing.assert_array_equal(
+        found.numpy(), exact.numpy()
+    )  # the operands are rounded, nothing else
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -136,12 +168,16 @@ def test_attention_stays_one_kernel() -> None:
 def test_a_mask_that_is_added_stays_float32() -> None:
     q = draw(2, 4, 8)
     with nn.autocast(dtype=wf.float16):
-        out = F.scaled_dot_product_attention(q, q, q, attn_mask=wf.full((4, 4), -1e9))  # infinite in float16
+        out = F.scaled_dot_product_attention(
+            q, q, q, attn_mask=wf.full((4, 4), -1e9)
+        )  # infinite in float16
     assert out.dtype is wf.float16 and np.isfinite(out.float().numpy()).all()
 
 
 def test_a_bias_is_rounded_with_the_products() -> None:
-    bias = 1.0 + 2.0**-8 - 2.0**-12  # rounded to bfloat16 it would be 1, and the sum 2 + 2**-7 a tie that goes to 2
+    bias = (
+        1.0 + 2.0**-8 - 2.0**-12
+    )  # rounded to bfloat16 it would be 1, and the sum 2 + 2**-7 a tie that goes to 2
     with nn.autocast():
         out = F.linear(wf.ones(1, 1), wf.tensor([[1.0 + 2.0**-7]]), bias=wf.tensor([bias]))
     assert out.item() == 2.0 + 2.0**-6 and out.dtype is wf.bfloat16
@@ -166,7 +202,9 @@ def test_weights_stay_float32_and_so_do_their_gradients(low: wf.DType) -> None:
     assert out.dtype is low and layer.weight.dtype is wf.float32
     assert layer.weight.grad.dtype is layer.bias.grad.dtype is wf.float32
     exact = 2 * layer.forward(x).detach().numpy().T @ x.numpy()
-    np.testing.assert_allclose(layer.weight.grad.numpy(), exact, rtol=0, atol=8 * EPS[low] * np.abs(exact).max())
+    np.testing.assert_allclose(
+        layer.weight.grad.numpy(), exact, rtol=0, atol=8 * EPS[low] * np.abs(exact).max()
+    )
 
 
 def test_backward_needs_no_autocast_and_does_not_mind_it() -> None:
@@ -190,7 +228,10 @@ def test_it_is_the_same_on_a_gpu() -> None:
             out = F.linear(x, w)
             loss = F.cross_entropy(out, wf.tensor([0, 1, 2, 3, 0], device=device))
         loss.backward()
-        return f"{out.device} {out.dtype.name} {loss.dtype.name} {w.grad.dtype.name}", w.grad.cpu().numpy()
+        return (
+            f"{out.device} {out.dtype.name} {loss.dtype.name} {w.grad.dtype.name}",
+            w.grad.cpu().numpy(),
+        )
 
     _, here = run("cpu")
     with far_devices():
@@ -217,7 +258,15 @@ def test_blocks_nest_and_can_be_turned_off() -> None:
             seen.append(dtype_of_a_product())
         seen.append(dtype_of_a_product())
     seen.append(dtype_of_a_product())
-    assert [d.name for d in seen] == ["float32", "bfloat16", "float16", "float32", "float16", "bfloat16", "float32"]
+    assert [d.name for d in seen] == [
+        "float32",
+        "bfloat16",
+        "float16",
+        "float32",
+        "float16",
+        "bfloat16",
+        "float32",
+    ]
 
 
 def test_one_object_can_be_entered_again_inside_itself() -> None:
@@ -241,7 +290,11 @@ def test_it_decorates_functions() -> None:
         """A product."""
         return dtype_of_a_product()
 
-    assert (product(), product.__doc__, dtype_of_a_product()) == (wf.float16, "A product.", wf.float32)
+    assert (product(), product.__doc__, dtype_of_a_product()) == (
+        wf.float16,
+        "A product.",
+        wf.float32,
+    )
 
 
 def test_other_threads_are_left_alone() -> None:
@@ -276,8 +329,12 @@ def test_jitted_function_is_compiled_for_the_state_of_the_call() -> None:
     seen = []
     for low in [None, wf.bfloat16, None, wf.float16, wf.bfloat16]:
         with nn.autocast(dtype=low or wf.bfloat16, enabled=low is not None):
-            seen += [product(a, b).dtype.name for _ in range(3)]  # the first call, others, and the shortest way
-    assert seen == [name for name in ["float32", "bfloat16", "float32", "float16", "bfloat16"] for _ in range(3)]
+            seen += [
+                product(a, b).dtype.name for _ in range(3)
+            ]  # the first call, others, and the shortest way
+    assert seen == [
+        name for name in ["float32", "bfloat16", "float32", "float16", "bfloat16"] for _ in range(3)
+    ]
 
 
 def test_jit_gives_what_is_computed_without_it() -> None:
@@ -303,7 +360,12 @@ def test_numbers_given_to_a_jitted_function_stay_numbers() -> None:
 def test_model_learns_in_bfloat16() -> None:
     wf.manual_seed(0)
     model = nn.Sequential(
-        nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 4)
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64, 4),
     )
     optimizer = nn.optim.Adam(model.parameters(), 0.02)
     labels = wf.tensor(np.arange(32) % 4)

@@ -1,4 +1,5 @@
-"""Checkpoints: what is saved comes back, whole or not at all; training goes on from one as if it had not stopped."""
+"""Checkpoints: what is saved comes back, whole or not at all; training goes on from one as if it
+had not stopped."""
 
 from __future__ import annotations
 
@@ -66,13 +67,18 @@ def trained() -> tuple[nn.Module, nn.optim.Optimizer]:
 
 def test_a_model_its_optimiser_and_values_come_back(path: Path) -> None:
     net, optimizer = trained()
-    assert nn.save(path, model=net, optimizer=optimizer, epoch=3, history=[0.5, 0.25], note=None) is None
+    assert (
+        nn.save(path, model=net, optimizer=optimizer, epoch=3, history=[0.5, 0.25], note=None)
+        is None
+    )
     twin, other = trained()
     rest = nn.load(path, model=twin, optimizer=other)
     assert rest == {"epoch": 3, "history": [0.5, 0.25], "note": None}
     assert values(twin) == values(net) and other.steps == [2, 2, 2, 2]
     for ours, theirs in zip(other.state, optimizer.state, strict=True):
-        assert {k: t.tolist() for k, t in ours.items()} == {k: t.tolist() for k, t in theirs.items()}
+        assert {k: t.tolist() for k, t in ours.items()} == {
+            k: t.tolist() for k, t in theirs.items()
+        }
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -113,7 +119,10 @@ def test_nested_state_keeps_its_form(path: Path) -> None:
     nn.load(path, own=holder)
     tensors = [holder.state["state"][0].pop("mean"), holder.state["state"][1].pop("mean")]
     assert [t.tolist() for t in tensors] == [[1.0, 1.0], 0.0]
-    assert holder.state == state | {"state": {0: {"step": 3}, 1: {}}, "numbers": (0.1, 3, True, 0.5)}
+    assert holder.state == state | {
+        "state": {0: {"step": 3}, 1: {}},
+        "numbers": (0.1, 3, True, 0.5),
+    }
     assert type(holder.state["groups"][0]["betas"]) is tuple
 
 
@@ -131,7 +140,9 @@ def test_a_tensor_is_loaded_in_place(path: Path) -> None:
     target = nn.Parameter(wf.zeros(3, dtype="float64"))
     nn.save(path, weight=wf.tensor([1.0, 2.0, 3.0]))
     assert nn.load(path, weight=target) == {}
-    assert target.tolist() == [1.0, 2.0, 3.0] and target.dtype is wf.float64 and target.requires_grad
+    assert (
+        target.tolist() == [1.0, 2.0, 3.0] and target.dtype is wf.float64 and target.requires_grad
+    )
 
 
 def test_names_that_meet_are_told_apart(path: Path) -> None:
@@ -180,7 +191,9 @@ def test_other_readers_find_dotted_names(path: Path) -> None:
     net, optimizer = trained()
     nn.save(path, model=net, optimizer=optimizer, epoch=1)
     found = files.load_file(path)
-    assert {"model.0.weight", "model.2.bias", "optimizer.state.0.exp_avg"} <= set(found) and len(found) == 12
+    assert {"model.0.weight", "model.2.bias", "optimizer.state.0.exp_avg"} <= set(found) and len(
+        found
+    ) == 12
     np.testing.assert_array_equal(found["model.0.weight"], net[0].weight.numpy())
 
 
@@ -191,7 +204,9 @@ def test_a_file_of_another_library_is_a_dict_of_tensors(path: Path) -> None:
     before = wf.get_rng_state()
     net.load_state_dict(nn.load(path))
     np.testing.assert_array_equal(net[0].weight.numpy(), arrays["0.weight"])
-    files.save_file({f"net.{name}": a * 2 for name, a in arrays.items()} | {"mean": np.ones(2)}, path)
+    files.save_file(
+        {f"net.{name}": a * 2 for name, a in arrays.items()} | {"mean": np.ones(2)}, path
+    )
     assert list(nn.load(path, net=net)) == ["mean"]
     np.testing.assert_array_equal(net[0].weight.numpy(), arrays["0.weight"] * 2)
     assert wf.get_rng_state() == before
@@ -230,7 +245,15 @@ def pickled(_: bytes) -> bytes:
     return b"\x80\x02]q\x00."
 
 
-DAMAGES: list[Callable[[bytes], bytes]] = [cut, flip, other_epoch, other_dtype, pickled, lambda d: d[:30], lambda d: b""]
+DAMAGES: list[Callable[[bytes], bytes]] = [
+    cut,
+    flip,
+    other_epoch,
+    other_dtype,
+    pickled,
+    lambda d: d[:30],
+    lambda d: b"",
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -241,7 +264,9 @@ def test_a_damaged_file_changes_nothing(path: Path, damage: Callable[[bytes], by
     path.write_bytes(damaged)
     net = network()
     before, generator = values(net), wf.get_rng_state()
-    with pytest.raises(nn.CheckpointError, match=r"run\.safetensors: (not a safetensors file, or )?damaged"):
+    with pytest.raises(
+        nn.CheckpointError, match=r"run\.safetensors: (not a safetensors file, or )?damaged"
+    ):
         nn.load(path, model=net)
     assert values(net) == before and wf.get_rng_state() == generator
 
@@ -249,37 +274,59 @@ def test_a_damaged_file_changes_nothing(path: Path, damage: Callable[[bytes], by
 @pytest.mark.parametrize("shape", [[1] * 70, [0, 1 << 62], [0, 1 << 40, 1 << 40]])
 def test_a_shape_that_no_array_has_is_refused(path: Path, shape: list[int]) -> None:
     elements = 4 * math.prod(shape)
-    header = json.dumps({"w": {"dtype": "F32", "shape": shape, "data_offsets": [0, elements]}}).encode()
+    header = json.dumps(
+        {"w": {"dtype": "F32", "shape": shape, "data_offsets": [0, elements]}}
+    ).encode()
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(elements))
-    with pytest.raises(nn.CheckpointError, match=r"run\.safetensors: (w has shape|not a safetensors file)"):
+    with pytest.raises(
+        nn.CheckpointError, match=r"run\.safetensors: (w has shape|not a safetensors file)"
+    ):
         nn.load(path, w=wf.zeros(1))
 
 
 def test_what_does_not_fit_changes_no_object_and_not_the_generator(path: Path) -> None:
     net, optimizer = trained()
-    nn.save(path, model=net, optimizer=optimizer, weight=wf.ones(2), holder=Holder("refused"), epoch=1)
+    nn.save(
+        path, model=net, optimizer=optimizer, weight=wf.ones(2), holder=Holder("refused"), epoch=1
+    )
     twin, other = trained()
     wide = nn.Sequential(nn.Linear(3, 5))
     weight, holder = wf.zeros(2), Holder("as it was")
     before = values(twin), other.state_dict()["state"][0]["exp_avg"].tolist(), wf.get_rng_state()
     misfits: list[tuple[dict[str, Any], str]] = [
-        ({"optimizer": wide}, r"optimizer: load_state_dict: the state does not fit Sequential: missing 0\.weight, 0\.bias; un"),
-        ({"optimizer": nn.optim.Adam([wf.ones(1, requires_grad=True)])}, r"optimizer: Adam\.load_state_dict: the optimiser has"),
+        (
+            {"optimizer": wide},
+            r"optimizer: load_state_dict: the state does not fit Sequential: missing 0\.weight, 0\.bias; un",
+        ),
+        (
+            {"optimizer": nn.optim.Adam([wf.ones(1, requires_grad=True)])},
+            r"optimizer: Adam\.load_state_dict: the optimiser has",
+        ),
         ({"epoch": wf.zeros(1)}, "epoch: the checkpoint has 1, which is not a Tensor"),
         ({"epoch": wide}, "epoch: load_state_dict: the state must be a dict"),
         ({"holder": holder}, "holder: this is no state of mine"),
-        ({"absent": wide}, "there is no 'absent' in it; there are model, optimizer, weight, holder, epoch"),
+        (
+            {"absent": wide},
+            "there is no 'absent' in it; there are model, optimizer, weight, holder, epoch",
+        ),
     ]
     for objects, text in misfits:
         with pytest.raises(nn.CheckpointError, match=f"run\\.safetensors: {text}"):
             nn.load(path, model=twin, **({"optimizer": other} | objects), weight=weight)
         assert holder.state == "as it was" and weight.tolist() == [0.0, 0.0]
-        assert (values(twin), other.state_dict()["state"][0]["exp_avg"].tolist(), wf.get_rng_state()) == before
+        assert (
+            values(twin),
+            other.state_dict()["state"][0]["exp_avg"].tolist(),
+            wf.get_rng_state(),
+        ) == before
 
 
 def test_a_mismatching_model_is_told_every_name_and_shape(path: Path) -> None:
     nn.save(path, model=nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)))
-    with pytest.raises(nn.CheckpointError, match=r"model: .*unexpected 2\.weight, 2\.bias; 0\.weight has shape \(5, 3\), "):
+    with pytest.raises(
+        nn.CheckpointError,
+        match=r"model: .*unexpected 2\.weight, 2\.bias; 0\.weight has shape \(5, 3\), ",
+    ):
         nn.load(path, model=nn.Sequential(nn.Linear(3, 5)))
 
 
@@ -315,14 +362,19 @@ def test_what_interrupts_a_load_goes_on_as_it_is(path: Path, kind: type[BaseExce
     assert first.state == 0 and wf.get_rng_state() == before
 
 
-def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nn.save(path, epoch=1)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(nn.CheckpointFileError, match=r"run\.safetensors: cannot be written: No space left on device"):
+    with pytest.raises(
+        nn.CheckpointFileError,
+        match=r"run\.safetensors: cannot be written: No space left on device",
+    ):
         nn.save(path, epoch=2, weight=wf.ones(3))
     monkeypatch.undo()
     assert os.listdir(path.parent) == [path.name] and nn.load(path) == {"epoch": 1}
@@ -338,7 +390,11 @@ def test_a_save_replaces_what_a_link_leads_to_with_the_usual_rights(path: Path) 
     nn.save(link, epoch=2)
     plain = path.with_name("plain")
     plain.touch()
-    assert link.is_symlink() and nn.load(path) == {"epoch": 2} and path.stat().st_mode == plain.stat().st_mode
+    assert (
+        link.is_symlink()
+        and nn.load(path) == {"epoch": 2}
+        and path.stat().st_mode == plain.stat().st_mode
+    )
     path.chmod(0o640)
     nn.save(path, epoch=3)
     assert path.stat().st_mode & 0o777 == 0o640
@@ -346,8 +402,14 @@ def test_a_save_replaces_what_a_link_leads_to_with_the_usual_rights(path: Path) 
 
 def test_files_that_are_not_there_are_os_errors(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    for call in (lambda: nn.load(path), lambda: nn.save(tmp_path / "no" / "x", a=1), lambda: nn.load(str(path))):
-        with pytest.raises(OSError, match=r"x: cannot be (read|written): No such file or directory") as found:
+    for call in (
+        lambda: nn.load(path),
+        lambda: nn.save(tmp_path / "no" / "x", a=1),
+        lambda: nn.load(str(path)),
+    ):
+        with pytest.raises(
+            OSError, match=r"x: cannot be (read|written): No such file or directory"
+        ) as found:
             call()
         assert isinstance(found.value, nn.CheckpointError) and isinstance(found.value, ValueError)
     with pytest.raises(nn.CheckpointFileError, match="Is a directory"):
@@ -357,16 +419,40 @@ def test_files_that_are_not_there_are_os_errors(tmp_path: Path) -> None:
 def test_what_cannot_be_stored_or_loaded_into_is_refused(path: Path) -> None:
     E = wf.errors
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
-        (lambda: nn.save(path, x=Holder({"a": [object]})), E.DTypeError, r"save: x\.a\.0 is <class 'object'>, which is neither"),
-        (lambda: nn.save(path, x=np.ones(2)), E.DTypeError, r"save: x is array\(\[1\., 1\.\]\), which is neither a Tensor nor"),
+        (
+            lambda: nn.save(path, x=Holder({"a": [object]})),
+            E.DTypeError,
+            r"save: x\.a\.0 is <class 'object'>, which is neither",
+        ),
+        (
+            lambda: nn.save(path, x=np.ones(2)),
+            E.DTypeError,
+            r"save: x is array\(\[1\., 1\.\]\), which is neither a Tensor nor",
+        ),
         (lambda: nn.save(path, x={1.5: 2}), E.DTypeError, r"save: x is a dict with the key 1\.5"),
         (lambda: nn.save(path, x=nn.Linear), E.DTypeError, "save: x is <class"),
-        (lambda: nn.save({}, path), E.CallError, r"save: objects are passed by name, as in save\(path, model=model\)"),
-        (lambda: nn.load(path, {}), E.CallError, r"load: objects are passed by name, as in load\(path, model=model\), not {}"),
+        (
+            lambda: nn.save({}, path),
+            E.CallError,
+            r"save: objects are passed by name, as in save\(path, model=model\)",
+        ),
+        (
+            lambda: nn.load(path, {}),
+            E.CallError,
+            r"load: objects are passed by name, as in load\(path, model=model\), not {}",
+        ),
         (lambda: nn.save(3), E.DTypeError, "save: the path must be a str or a Path, not 3"),
-        (lambda: nn.load(path, x=3), E.DTypeError, r"load: x is 3, into which nothing can be loaded; load\(\) returns the rest"),
+        (
+            lambda: nn.load(path, x=3),
+            E.DTypeError,
+            r"load: x is 3, into which nothing can be loaded; load\(\) returns the rest",
+        ),
         (lambda: nn.save(path, __metadata__=wf.ones(1)), E.ArgumentError, "__metadata__"),
-        (wf.jit(lambda: nn.save(path)), E.JitError, "save: writing a checkpoint in the jitted function"),
+        (
+            wf.jit(lambda: nn.save(path)),
+            E.JitError,
+            "save: writing a checkpoint in the jitted function",
+        ),
     ]
     for call, kind, text in refused:
         with pytest.raises(kind, match=text):
@@ -374,9 +460,14 @@ def test_what_cannot_be_stored_or_loaded_into_is_refused(path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_header_that_no_reader_would_take_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_header_that_no_reader_would_take_is_not_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(nn.checkpoint, "MOST_TEXT", 1000)
-    with pytest.raises(wf.errors.ArgumentError, match=r"the part that is not Tensors takes 1,\d\d\d characters, more than 1,000"):
+    with pytest.raises(
+        wf.errors.ArgumentError,
+        match=r"the part that is not Tensors takes 1,\d\d\d characters, more than 1,000",
+    ):
         nn.save(path, order=list(range(300)))
     assert not path.exists()
     nn.save(path, order=wf.arange(300))
@@ -411,6 +502,7 @@ def test_training_goes_back_to_a_checkpoint_within_a_process(path: Path, jitted:
     after = [f(x).item() for _ in range(3)]
     nn.load(path, net=net, optimizer=optimizer)
     assert [f(x).item() for _ in range(3)] == after and first not in after
+
 
 TRAINING = """
 import os
@@ -450,9 +542,20 @@ nn.save(path, **state, epoch=last)
 
 
 @pytest.mark.parametrize("mode", ["lazy", *rarely("jit")])
-def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(tmp_path: Path, mode: str) -> None:
+def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(
+    tmp_path: Path, mode: str
+) -> None:
     def train(name: str, first: int, last: int, *on_the_way: str) -> bytes:
-        command = [sys.executable, "-c", TRAINING, str(tmp_path / name), str(first), str(last), mode, *on_the_way]
+        command = [
+            sys.executable,
+            "-c",
+            TRAINING,
+            str(tmp_path / name),
+            str(first),
+            str(last),
+            mode,
+            *on_the_way,
+        ]
         subprocess.run(command, check=True, timeout=300)
         return (tmp_path / name).read_bytes()
 
@@ -467,6 +570,9 @@ def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(tmp_pat
 def test_a_state_dict_of_other_origin_says_how_it_is_loaded(path: Path) -> None:
     net = network()
     files.save_file({name: t.numpy() * 2 for name, t in net.state_dict().items()}, path)
-    with pytest.raises(nn.CheckpointError, match=r"no 'net' in it; .*; a state_dict alone is loaded by net\.load_state_dict"):
+    with pytest.raises(
+        nn.CheckpointError,
+        match=r"no 'net' in it; .*; a state_dict alone is loaded by net\.load_state_dict",
+    ):
         nn.load(path, net=net)
     net.load_state_dict(nn.load(path))

@@ -18,7 +18,9 @@ def names(container: nn.Module) -> list[str]:
     return [name for name, _ in container.named_children()]
 
 
-@pytest.mark.parametrize("make", [nn.Sequential, lambda *m: nn.ModuleList(m)], ids=["Sequential", "ModuleList"])
+@pytest.mark.parametrize(
+    "make", [nn.Sequential, lambda *m: nn.ModuleList(m)], ids=["Sequential", "ModuleList"]
+)
 def test_a_sequence_of_layers_changes_as_a_list_does(make: type) -> None:
     a, b, c, d = nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.GELU()
     net = make(a, b)
@@ -37,7 +39,11 @@ def test_a_sequence_of_layers_changes_as_a_list_does(make: type) -> None:
 def test_sequential_calls_layers_by_the_names_of_a_dict() -> None:
     layers = OrderedDict(fc=nn.Linear(2, 3), act=nn.ReLU())
     net = nn.Sequential(layers)
-    assert names(net) == ["fc", "act"] and net.fc is net[0] and list(net.state_dict()) == ["fc.weight", "fc.bias"]
+    assert (
+        names(net) == ["fc", "act"]
+        and net.fc is net[0]
+        and list(net.state_dict()) == ["fc.weight", "fc.bias"]
+    )
     x = wf.tensor([[1.0, -2.0]])
     np.testing.assert_array_equal(net(x).numpy(), layers["fc"](x).relu().numpy())
     del net[0]
@@ -47,7 +53,11 @@ def test_sequential_calls_layers_by_the_names_of_a_dict() -> None:
 def test_a_slice_of_sequential_keeps_names_and_parameters() -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
     tail = net[1:]
-    assert names(tail) == ["1", "2"] and tail[1] is net[2] and list(tail.state_dict()) == ["2.weight", "2.bias"]
+    assert (
+        names(tail) == ["1", "2"]
+        and tail[1] is net[2]
+        and list(tail.state_dict()) == ["2.weight", "2.bias"]
+    )
     assert names(tail.append(nn.ReLU())) == ["1", "2", "3"] and len(net) == 3
     assert kinds(net[::-2]) == [nn.Linear, nn.Linear] and len(net[5:]) == 0
 
@@ -78,9 +88,14 @@ def test_a_module_dict_is_a_dict_of_layers() -> None:
     layers = nn.ModuleDict({"a": a})
     layers["b"] = b
     layers.update([("c", a)])
-    assert list(layers) == ["a", "b", "c"] and len(layers) == 3 and "b" in layers and "x" not in layers
+    assert (
+        list(layers) == ["a", "b", "c"] and len(layers) == 3 and "b" in layers and "x" not in layers
+    )
     assert list(layers.keys()) == ["a", "b", "c"] and list(layers.values()) == [a, b, a]
-    assert dict(layers.items()) == {"a": a, "b": b, "c": a} and list(layers.state_dict()) == ["b.weight", "b.bias"]
+    assert dict(layers.items()) == {"a": a, "b": b, "c": a} and list(layers.state_dict()) == [
+        "b.weight",
+        "b.bias",
+    ]
     assert layers.pop("a") is a and list(layers) == ["b", "c"]
     del layers["b"]
     layers.clear()
@@ -91,7 +106,9 @@ def test_a_parameter_list_learns() -> None:
     shared = nn.Parameter(wf.ones(2))
     values = nn.ParameterList([shared, wf.zeros(3)])
     values.append(np.ones(1, np.float32))
-    assert [name for name, _ in values.named_parameters()] == ["0", "1", "2"] and values[0] is shared
+    assert [name for name, _ in values.named_parameters()] == ["0", "1", "2"] and values[
+        0
+    ] is shared
     assert all(isinstance(p, nn.Parameter) for p in values) and len(values[1:]) == 2
     sum((p * p).sum() for p in values).backward()
     assert values[0].grad.tolist() == [2.0, 2.0] and nn.Sequential(values).num_parameters() == 6
@@ -105,9 +122,13 @@ def test_a_parameter_dict_learns() -> None:
     values["c"] = [0.5]
     assert [*values.state_dict()] == ["a", "b", "c"] == [*values.keys()] and values["a"] is shared
     assert all(isinstance(p, nn.Parameter) for p in values.values())
-    assert repr(values) == "ParameterDict(a: float32[2], b: float32[3], c: float32[1])  # 6 parameters"
+    assert (
+        repr(values) == "ParameterDict(a: float32[2], b: float32[3], c: float32[1])  # 6 parameters"
+    )
     sum((p * p).sum() for _, p in values.items()).backward()
-    assert values["c"].grad.tolist() == [1.0] and values.get("x") is None and values.get("a") is shared
+    assert (
+        values["c"].grad.tolist() == [1.0] and values.get("x") is None and values.get("a") is shared
+    )
     copied = nn.ParameterDict(values)
     assert values.pop("a") is shared and "a" not in values and copied["a"] is shared
 
@@ -115,22 +136,39 @@ def test_a_parameter_dict_learns() -> None:
 def test_containers_refuse_what_is_no_layer_and_then_change_nothing() -> None:
     net, layers = nn.Sequential(nn.ReLU()), nn.ModuleDict()
     refused = [
-        (lambda: nn.Sequential([nn.ReLU()]), "Sequential: layer 0 must be a Module, not list: give them one by one"),
+        (
+            lambda: nn.Sequential([nn.ReLU()]),
+            "Sequential: layer 0 must be a Module, not list: give them one by one",
+        ),
         (lambda: net.extend([nn.ReLU(), 3]), "Sequential: layer 1 must be a Module, not int"),
         (lambda: net.insert(0, None), "layer 1 must be a Module, not NoneType"),
         (lambda: net.append(wf.ones(1)), "layer 1 must be a Module, not Tensor"),
-        (lambda: layers.update({"a": nn.ReLU(), "b": 1}), "ModuleDict: layer b must be a Module, not int"),
-        (lambda: nn.ModuleDict([1]), r"ModuleDict: the layers must be a dict or pairs \(name, Module\), not \[1\]"),
-        (lambda: nn.ParameterDict(3), r"ParameterDict: the parameters must be a dict or pairs \(name, Parameter\), not 3"),
+        (
+            lambda: layers.update({"a": nn.ReLU(), "b": 1}),
+            "ModuleDict: layer b must be a Module, not int",
+        ),
+        (
+            lambda: nn.ModuleDict([1]),
+            r"ModuleDict: the layers must be a dict or pairs \(name, Module\), not \[1\]",
+        ),
+        (
+            lambda: nn.ParameterDict(3),
+            r"ParameterDict: the parameters must be a dict or pairs \(name, Parameter\), not 3",
+        ),
         (lambda: nn.ModuleList(3), "ModuleList: what is added must be a sequence, not 3"),
-        (lambda: nn.ParameterList([wf.arange(3)]), "Parameter: the data must be floats, since it is learned, not int64"),
+        (
+            lambda: nn.ParameterList([wf.arange(3)]),
+            "Parameter: the data must be floats, since it is learned, not int64",
+        ),
         (lambda: net["0"], "Sequential: an index must be an int, not '0'"),
     ]
     for call, text in refused:
         with pytest.raises(wf.errors.DTypeError, match=text):
             call()
     for index in (1, -2):
-        with pytest.raises(wf.errors.IndexError, match=f"Sequential: index {index} is out of range for 1 members"):
+        with pytest.raises(
+            wf.errors.IndexError, match=f"Sequential: index {index} is out of range for 1 members"
+        ):
             net[index]
     for name in ("a.b", "", "values"):
         with pytest.raises(wf.errors.ArgumentError, match="ModuleDict: "):

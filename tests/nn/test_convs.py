@@ -1,4 +1,5 @@
-"""Convolutions, transposed ones and pools as functions: values against NumPy, gradients, kernels, and what is refused."""
+"""Convolutions, transposed ones and pools as functions: values against NumPy, gradients, kernels,
+and what is refused."""
 
 from __future__ import annotations
 
@@ -14,11 +15,18 @@ from weft.nn import functional as F
 
 # ---------------------------------------------------------------- transposed convolutions
 
-HOW = [(2, 1, 0, 1, 1), (1, 0, 0, 1, 2), (3, 0, 2, 1, 1), (2, 2, 1, 3, 2)]  # stride, padding, output_padding, groups, dilation
+HOW = [
+    (2, 1, 0, 1, 1),
+    (1, 0, 0, 1, 2),
+    (3, 0, 2, 1, 1),
+    (2, 2, 1, 3, 2),
+]  # stride, padding, output_padding, groups, dilation
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
-def test_a_transposed_convolution_is_the_gradient_of_one_by_its_images(how: tuple[int, ...]) -> None:
+def test_a_transposed_convolution_is_the_gradient_of_one_by_its_images(
+    how: tuple[int, ...],
+) -> None:
     stride, padding, _, groups, dilation = how
     x, w = wf.tensor(normal(2, 6, 4, 5)), wf.tensor(normal(6, 2, 3, 2))
     out = F.conv_transpose2d(x, w, None, *how)
@@ -42,17 +50,28 @@ def test_a_transposed_convolution_has_gradients_of_any_order() -> None:
 
 
 def test_no_product_with_a_zero_between_strides_is_computed() -> None:
-    """A kernel of 4 and a stride of 2 leave 2 x 2 taps for each place: 32 steps of 8 channels, not 128; bias and relu join."""
-    x, w, b = (wf.tensor(normal(*s, seed=len(s)).astype(np.float32)) for s in ((2, 8, 6, 6), (8, 16, 4, 4), (16,)))
+    """A kernel of 4 and a stride of 2 leave 2 x 2 taps for each place: 32 steps of 8 channels, not
+    128; bias and relu join."""
+    x, w, b = (
+        wf.tensor(normal(*s, seed=len(s)).astype(np.float32))
+        for s in ((2, 8, 6, 6), (8, 16, 4, 4), (16,))
+    )
     (kernel,) = wf.explain(F.conv_transpose2d(x, w, b, 2, 1).relu()).kernels
     assert "all 32 steps" in kernel.schedule
 
 
 def test_its_gradients_are_those_of_a_convolution() -> None:
-    """Images are found by a convolution, weights by its weight gradient: both read windows where they lie."""
-    x, w, g = (wf.tensor(normal(*s, seed=len(s)).astype(np.float32)) for s in ((4, 32, 16, 16), (32, 16, 4, 4), (4, 16, 32, 32)))
+    """Images are found by a convolution, weights by its weight gradient: both read windows where
+    they lie."""
+    x, w, g = (
+        wf.tensor(normal(*s, seed=len(s)).astype(np.float32))
+        for s in ((4, 32, 16, 16), (32, 16, 4, 4), (4, 16, 32, 32))
+    )
     kernels = wf.explain(wf.grad(F.conv_transpose2d(x, w, None, 2, 1), [x, w], g)).kernels
-    assert [k.schedule.split(":")[0] for k in kernels if k.kind == "contraction"] == ["windows", "windows"]
+    assert [k.schedule.split(":")[0] for k in kernels if k.kind == "contraction"] == [
+        "windows",
+        "windows",
+    ]
 
 
 def test_sums_of_16_bit_floats_round_once() -> None:
@@ -107,15 +126,40 @@ def test_one_image_is_a_batch_of_one(layer: nn.Module, x: tuple[int, ...]) -> No
 @pytest.mark.parametrize(
     ("x", "w", "kwargs", "says"),
     [
-        ((1, 2, 4, 4), (3, 2, 2, 2), {}, r"\(N, 3, H, W\) or \(3, H, W\) for a weight of shape \(3, 2, 2, 2\)"),
+        (
+            (1, 2, 4, 4),
+            (3, 2, 2, 2),
+            {},
+            r"\(N, 3, H, W\) or \(3, H, W\) for a weight of shape \(3, 2, 2, 2\)",
+        ),
         ((1, 2, 4, 4), (2, 3, 2), {}, r"weight must have 4 axes \(C, O // groups, kernel\)"),
         ((1, 2, 4, 4), (2, 3, 2, 2), {"groups": 3}, "in_channels=2 is not a multiple of groups=3"),
-        ((1, 2, 4, 4), (2, 3, 2, 2), {"bias": wf.zeros(2)}, r"bias must have shape \(3,\), not \(2,\)"),
-        ((1, 2, 4, 4), (2, 3, 2, 2), {"padding": 3}, r"padding \(3, 3\) leaves nothing of the extents \(5, 5\)"),
-        ((1, 2, 4, 4), (2, 3, 2, 2), {"output_padding": 1}, r"output_padding \(1, 1\) is not below stride \(1, 1\)"),
+        (
+            (1, 2, 4, 4),
+            (2, 3, 2, 2),
+            {"bias": wf.zeros(2)},
+            r"bias must have shape \(3,\), not \(2,\)",
+        ),
+        (
+            (1, 2, 4, 4),
+            (2, 3, 2, 2),
+            {"padding": 3},
+            r"padding \(3, 3\) leaves nothing of the extents \(5, 5\)",
+        ),
+        (
+            (1, 2, 4, 4),
+            (2, 3, 2, 2),
+            {"output_padding": 1},
+            r"output_padding \(1, 1\) is not below stride \(1, 1\)",
+        ),
         ((1, 2, 4, 4), (2, 3, 2, 2), {"stride": 0}, "stride must be at least 1, not 0"),
         ((1, 2, 0, 4), (2, 3, 2, 2), {}, "there is nothing to place"),
-        ((4, 4), (2, 3, 2, 2), {}, r"conv_transpose2d: expected x of shape \(N, C, H, W\) or \(C, H, W\), got \(4, 4\)"),
+        (
+            (4, 4),
+            (2, 3, 2, 2),
+            {},
+            r"conv_transpose2d: expected x of shape \(N, C, H, W\) or \(C, H, W\), got \(4, 4\)",
+        ),
     ],
 )
 def test_a_transposed_convolution_says_what_it_expects(
@@ -126,7 +170,10 @@ def test_a_transposed_convolution_says_what_it_expects(
 
 
 def test_layers_say_what_they_expect() -> None:
-    with pytest.raises(ValueError, match="padding_mode must be 'zeros', 'reflect', 'replicate' or 'circular', not 'same'"):
+    with pytest.raises(
+        ValueError,
+        match="padding_mode must be 'zeros', 'reflect', 'replicate' or 'circular', not 'same'",
+    ):
         nn.Conv2d(1, 1, 3, padding_mode="same")
     with pytest.raises(ValueError, match="groups=2 must divide in_channels=3"):
         nn.ConvTranspose1d(3, 4, 3, groups=2)
@@ -141,7 +188,9 @@ def test_layers_say_what_they_expect() -> None:
     ):
         with pytest.raises(ValueError, match=says):
             nn.Conv2d(1, 1, 3, **how)
-    with pytest.raises(ValueError, match="ConvTranspose2d: padding_mode must be 'zeros', not 'reflect'"):
+    with pytest.raises(
+        ValueError, match="ConvTranspose2d: padding_mode must be 'zeros', not 'reflect'"
+    ):
         nn.ConvTranspose2d(1, 1, 3, padding_mode="reflect")
 
 
@@ -151,7 +200,9 @@ def test_layers_say_what_they_expect() -> None:
 def test_pad_counts_axes_from_the_last() -> None:
     x = normal(2, 3, 4)
     close(F.pad(x, (1, 2)), np.pad(x, ((0, 0), (0, 0), (1, 2))))
-    close(F.pad(x, (1, 0, 0, 2), value=7.0), np.pad(x, ((0, 0), (0, 2), (1, 0)), constant_values=7.0))
+    close(
+        F.pad(x, (1, 0, 0, 2), value=7.0), np.pad(x, ((0, 0), (0, 2), (1, 0)), constant_values=7.0)
+    )
     close(F.pad(x, (-1, 2, 1, -2)), np.pad(x, ((0, 0), (1, 0), (0, 2)))[:, :2, 1:])
     for mode, numpys in (("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")):
         close(F.pad(x, (2, 1, 1, 1), mode), np.pad(x, ((0, 0), (1, 1), (2, 1)), numpys))
@@ -159,9 +210,15 @@ def test_pad_counts_axes_from_the_last() -> None:
 
 def test_pad_says_what_it_expects() -> None:
     for widths in ((1, 2, 3), (1,) * 8, 2):
-        with pytest.raises(ValueError, match=r"pad must be one pair of ints for each of the last axes of \(2, 3, 4\)"):
+        with pytest.raises(
+            ValueError,
+            match=r"pad must be one pair of ints for each of the last axes of \(2, 3, 4\)",
+        ):
             F.pad(wf.zeros(2, 3, 4), widths)
-    with pytest.raises(ValueError, match="mode must be 'constant', 'reflect', 'replicate' or 'circular', not 'edge'"):
+    with pytest.raises(
+        ValueError,
+        match="mode must be 'constant', 'reflect', 'replicate' or 'circular', not 'edge'",
+    ):
         F.pad(wf.zeros(3), (1, 1), "edge")
     with pytest.raises(ValueError, match="crops more than shape"):
         F.pad(wf.zeros(3), (-2, -2))
@@ -198,11 +255,15 @@ def test_what_is_not_finite_stays_in_its_cells() -> None:
 
 def test_windows_that_reach_over_the_end_begin_before_it() -> None:
     x = np.arange(1.0, 6.0).reshape(1, 1, 5)
-    close(F.max_pool1d(x, 2, 3, 1, ceil_mode=True), np.array([[[1.0, 4.0]]]))  # a third would begin behind the 5
+    close(
+        F.max_pool1d(x, 2, 3, 1, ceil_mode=True), np.array([[[1.0, 4.0]]])
+    )  # a third would begin behind the 5
     close(F.max_pool1d(x, 3, 2, 1, ceil_mode=True), np.array([[[2.0, 4.0, 5.0]]]))
     close(F.max_pool1d(x, 4, 3, ceil_mode=True), np.array([[[4.0, 5.0]]]))
     close(F.max_pool1d(x, 6, 2, ceil_mode=True), np.array([[[5.0]]]))
-    with pytest.raises(wf.errors.ShapeError, match="a window of 7 does not fit the padded extent 5"):
+    with pytest.raises(
+        wf.errors.ShapeError, match="a window of 7 does not fit the padded extent 5"
+    ):
         F.max_pool1d(x, 7, 2, ceil_mode=True)  # half of a step is not enough to begin one
 
 
@@ -210,7 +271,9 @@ def test_means_divide_by_what_counts() -> None:
     x = np.arange(1.0, 6.0).reshape(1, 1, 5)
     close(F.avg_pool1d(x, 3, 2, 1), np.array([[[1.0, 3.0, 3.0]]]))  # padding counts
     close(F.avg_pool1d(x, 3, 2, 1, count_include_pad=False), np.array([[[1.5, 3.0, 4.5]]]))
-    close(F.avg_pool1d(x, 4, 3, ceil_mode=True), np.array([[[2.5, 4.5]]]))  # what is beyond padding does not
+    close(
+        F.avg_pool1d(x, 4, 3, ceil_mode=True), np.array([[[2.5, 4.5]]])
+    )  # what is beyond padding does not
     close(F.avg_pool2d(x, (1, 2), divisor_override=4), np.array([[[0.75, 1.75]]]))
     close(F.avg_pool1d(x.astype(np.int32), 2).double(), np.array([[[1.5, 3.5]]]))
 
@@ -233,7 +296,9 @@ def test_a_jitted_pool_equals_a_lazy_one() -> None:
 
 def test_pools_say_what_they_expect() -> None:
     x = wf.zeros(1, 1, 4, 4)
-    with pytest.raises(ValueError, match="output_size must be an int, None or 2 of them, not \\[1, 2, 3\\]"):
+    with pytest.raises(
+        ValueError, match="output_size must be an int, None or 2 of them, not \\[1, 2, 3\\]"
+    ):
         F.adaptive_avg_pool2d(x, [1, 2, 3])
     with pytest.raises(wf.errors.ShapeError, match="no cells of output_size=0"):
         F.adaptive_max_pool2d(x, 0)

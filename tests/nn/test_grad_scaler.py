@@ -1,4 +1,5 @@
-"""Loss scaling: gradients within float16's range, steps that are skipped whole, lazily and in jitted functions."""
+"""Loss scaling: gradients within float16's range, steps that are skipped whole, lazily and in
+jitted functions."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ OPTIMIZERS: dict[str, Callable[[Any], nn.optim.Optimizer]] = {
 
 def arrays(optimizer: nn.optim.Optimizer) -> list[Array]:
     """The parameters and their state."""
-    tensors = [t for p, state in zip(optimizer.params, optimizer.state, strict=True) for t in (p, *state.values())]
+    tensors = [
+        t
+        for p, state in zip(optimizer.params, optimizer.state, strict=True)
+        for t in (p, *state.values())
+    ]
     return [t.numpy().copy() for t in tensors]
 
 
@@ -32,7 +37,9 @@ def parameter() -> nn.Parameter:
     return nn.Parameter(np.array([1.0, -2.0, 3.0], np.float32))
 
 
-def training(optimizer: nn.optim.Optimizer, scaler: nn.GradScaler) -> Callable[[wf.Tensor], wf.Tensor]:
+def training(
+    optimizer: nn.optim.Optimizer, scaler: nn.GradScaler
+) -> Callable[[wf.Tensor], wf.Tensor]:
     """A step whose gradient is its argument."""
     (p,) = optimizer.params
 
@@ -58,7 +65,10 @@ BAD = {"infinity": wf.tensor([0.5, float("inf"), 2.0]), "nan": wf.tensor([float(
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_scaled_step_is_the_step_without_scale(name: str, how: Any) -> None:
     plain, scaled = (OPTIMIZERS[name]([parameter()]) for _ in range(2))
-    expected, found = how(training(plain, nn.GradScaler(enabled=False))), how(training(scaled, nn.GradScaler()))
+    expected, found = (
+        how(training(plain, nn.GradScaler(enabled=False))),
+        how(training(scaled, nn.GradScaler())),
+    )
     for _ in range(4):
         expected(GOOD)
         found(GOOD)
@@ -101,7 +111,12 @@ def test_several_losses_are_scaled_alike() -> None:
 def test_a_step_that_overflows_changes_nothing(name: str, kind: str, how: Any) -> None:
     optimizer, scaler = OPTIMIZERS[name]([parameter()]), nn.GradScaler(init_scale=8.0)
     step = how(training(optimizer, scaler))
-    for gradient, changes, count in [(BAD[kind], False, 0), (GOOD, True, 1), (BAD[kind], False, 1), (BAD[kind], False, 1)]:
+    for gradient, changes, count in [
+        (BAD[kind], False, 0),
+        (GOOD, True, 1),
+        (BAD[kind], False, 1),
+        (BAD[kind], False, 1),
+    ]:
         before = arrays(optimizer)
         step(gradient)
         same = [np.array_equal(a, b) for a, b in zip(before, arrays(optimizer), strict=True)]
@@ -160,7 +175,9 @@ def test_a_skipped_step_writes_in_place_and_costs_two_kernels() -> None:
 
     plain, scaled = report(nn.GradScaler(enabled=False)), report(nn.GradScaler())
     assert int(scaled.split()[0]) <= int(plain.split()[0]) + 2
-    assert "3 outputs in place" in plain and "5 outputs in place" in scaled  # with the scale and its count
+    assert (
+        "3 outputs in place" in plain and "5 outputs in place" in scaled
+    )  # with the scale and its count
 
 
 # ------------------------------------------------------------ the scale
@@ -168,7 +185,9 @@ def test_a_skipped_step_writes_in_place_and_costs_two_kernels() -> None:
 
 @LAZY_AND_JIT
 def test_the_scale_grows_after_steps_in_a_row_and_shrinks_after_a_skipped_one(how: Any) -> None:
-    scaler = nn.GradScaler(init_scale=8.0, growth_factor=4.0, backoff_factor=0.25, growth_interval=2)
+    scaler = nn.GradScaler(
+        init_scale=8.0, growth_factor=4.0, backoff_factor=0.25, growth_interval=2
+    )
     step, scales = how(training(OPTIMIZERS["SGD"]([parameter()]), scaler)), []
     for gradient in [GOOD, GOOD, GOOD, BAD["nan"], GOOD, GOOD, BAD["nan"]]:
         step(gradient)
@@ -214,7 +233,8 @@ def test_unscaled_gradients_can_be_clipped(how: Any) -> None:
     np.testing.assert_allclose(p.numpy(), [0.4, 0.2], rtol=1e-5)
 
 
-# ------------------------------------------------------------ parts of an iteration in a jitted function
+# ------------------------------------------------------------ parts of an iteration in a jitted
+# function
 
 
 def test_the_update_may_stand_outside_of_the_jitted_function() -> None:
@@ -279,12 +299,19 @@ def test_a_failed_trace_leaves_the_scaler_as_it_was() -> None:
 def test_the_scale_goes_to_the_device_of_the_loss(how: Any) -> None:
     def run(device: str) -> tuple[list[float], list[int], list[Array]]:
         p = nn.Parameter(wf.tensor([1.0, -2.0, 3.0], device=device))
-        optimizer, scaler = OPTIMIZERS["Adam"]([p]), nn.GradScaler(init_scale=8.0, growth_interval=2)
+        optimizer, scaler = (
+            OPTIMIZERS["Adam"]([p]),
+            nn.GradScaler(init_scale=8.0, growth_interval=2),
+        )
         step, scales = how(training(optimizer, scaler)), []
         for gradient in [GOOD, GOOD, BAD["nan"], GOOD]:
             step(gradient.to(device))
             scales.append(scaler.get_scale())
-        return scales, optimizer.steps, [p.cpu().numpy(), optimizer.state[0]["exp_avg"].cpu().numpy()]
+        return (
+            scales,
+            optimizer.steps,
+            [p.cpu().numpy(), optimizer.state[0]["exp_avg"].cpu().numpy()],
+        )
 
     here = run("cpu")
     with far_devices():
@@ -298,12 +325,21 @@ def test_the_scale_goes_to_the_device_of_the_loss(how: Any) -> None:
 
 
 def test_state_comes_back() -> None:
-    optimizer, scaler = OPTIMIZERS["SGD"]([parameter()]), nn.GradScaler(init_scale=8.0, growth_interval=3)
+    optimizer, scaler = (
+        OPTIMIZERS["SGD"]([parameter()]),
+        nn.GradScaler(init_scale=8.0, growth_interval=3),
+    )
     step = training(optimizer, scaler)
     step(GOOD)
     step(GOOD)
     kept = scaler.state_dict()
-    assert kept == {"scale": 8.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 3, "_growth_tracker": 2}
+    assert kept == {
+        "scale": 8.0,
+        "growth_factor": 2.0,
+        "backoff_factor": 0.5,
+        "growth_interval": 3,
+        "_growth_tracker": 2,
+    }
     other = nn.GradScaler()
     other.load_state_dict(kept)
     assert other.state_dict() == kept
@@ -331,7 +367,12 @@ def test_incomplete_state_changes_nothing() -> None:
 
 def test_disabled_it_does_nothing() -> None:
     scaler, loss = nn.GradScaler(enabled=False), wf.tensor(2.0)
-    assert scaler.scale(loss) is loss and scaler.get_scale() == 1.0 and scaler.state_dict() == {} and not scaler.is_enabled()
+    assert (
+        scaler.scale(loss) is loss
+        and scaler.get_scale() == 1.0
+        and scaler.state_dict() == {}
+        and not scaler.is_enabled()
+    )
     scaler.load_state_dict({})
     scaler.update()
 
@@ -341,7 +382,13 @@ def test_disabled_it_does_nothing() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"growth_factor": 1.0}, {"backoff_factor": 1.0}, {"growth_interval": 0}, {"init_scale": 0.0}, {"init_scale": 1e39}],
+    [
+        {"growth_factor": 1.0},
+        {"backoff_factor": 1.0},
+        {"growth_interval": 0},
+        {"init_scale": 0.0},
+        {"init_scale": 1e39},
+    ],
 )
 def test_settings_that_cannot_work_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(errors.ArgumentError, match=r"GradScaler: "):
@@ -354,12 +401,16 @@ def test_a_second_step_needs_an_update() -> None:
     scaler.step(optimizer)
     with pytest.raises(errors.ArgumentError, match=r"GradScaler.step: step\(\) has been called"):
         scaler.step(optimizer)
-    with pytest.raises(errors.ArgumentError, match=r"GradScaler.unscale_: step\(\) has been called"):
+    with pytest.raises(
+        errors.ArgumentError, match=r"GradScaler.unscale_: step\(\) has been called"
+    ):
         scaler.unscale_(optimizer)
 
 
 def test_an_update_needs_a_step() -> None:
-    with pytest.raises(errors.ArgumentError, match=r"GradScaler.update: no optimiser has made a step"):
+    with pytest.raises(
+        errors.ArgumentError, match=r"GradScaler.update: no optimiser has made a step"
+    ):
         nn.GradScaler().update()
 
 
@@ -388,11 +439,15 @@ def test_what_is_no_optimizer_is_refused() -> None:
 @LAZY_AND_JIT
 def test_model_learns_in_float16(how: Any) -> None:
     wf.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 4))
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 4)
+    )
     optimizer, scaler = nn.optim.Adam(model.parameters(), 0.02), nn.GradScaler()
     rng = np.random.default_rng(0)
     labels = np.arange(32) % 4
-    images = (rng.standard_normal((32, 1, 8, 8)) + 2 * rng.standard_normal((4, 1, 8, 8))[labels]).astype(np.float32)
+    images = (
+        rng.standard_normal((32, 1, 8, 8)) + 2 * rng.standard_normal((4, 1, 8, 8))[labels]
+    ).astype(np.float32)
 
     def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
         optimizer.zero_grad()

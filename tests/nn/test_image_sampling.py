@@ -1,4 +1,5 @@
-"""Images read at any place, and draws that are differentiated: against loops in NumPy, and by what they must be."""
+"""Images read at any place, and draws that are differentiated: against loops in NumPy, and by what
+they must be."""
 
 from __future__ import annotations
 
@@ -12,10 +13,16 @@ from nnref import Array, close, normal
 from weft.nn import functional as F
 
 X, GRID = normal(2, 3, 5, 4), np.random.default_rng(1).uniform(-1.7, 1.7, (2, 3, 2, 2))
-TAPS: dict[str, Callable[[float], list[tuple[int, float]]]] = {  # elements, and the share of each, at a place
+TAPS: dict[
+    str, Callable[[float], list[tuple[int, float]]]
+] = {  # elements, and the share of each, at a place
     "nearest": lambda at: [(round(at), 1.0)],
-    "bilinear": lambda at: [(i, 1 - abs(at - i)) for i in (int(np.floor(at)), int(np.floor(at)) + 1)],
-    "bicubic": lambda at: [(i, cubic(abs(at - i))) for i in range(int(np.floor(at)) - 1, int(np.floor(at)) + 3)],
+    "bilinear": lambda at: [
+        (i, 1 - abs(at - i)) for i in (int(np.floor(at)), int(np.floor(at)) + 1)
+    ],
+    "bicubic": lambda at: [
+        (i, cubic(abs(at - i))) for i in range(int(np.floor(at)) - 1, int(np.floor(at)) + 3)
+    ],
 }
 
 
@@ -38,10 +45,13 @@ def sampled(x: Array, grid: Array, mode: str, padding: str, aligned: bool) -> Ar
         taps = []
         for at, extent in zip(grid[n, *place][::-1], extents, strict=True):
             moved = (at + 1) / 2 * (extent - 1) if aligned else ((at + 1) * extent - 1) / 2
-            taps.append(TAPS[mode](moved if mode == "bicubic" else inside(moved, extent, padding, aligned)))
+            taps.append(
+                TAPS[mode](moved if mode == "bicubic" else inside(moved, extent, padding, aligned))
+            )
         for chosen in product(*taps):
             indices = [
-                i if mode != "bicubic" else int(inside(i, e, padding, aligned)) for (i, _), e in zip(chosen, extents, strict=True)
+                i if mode != "bicubic" else int(inside(i, e, padding, aligned))
+                for (i, _), e in zip(chosen, extents, strict=True)
             ]
             if all(0 <= i < e for i, e in zip(indices, extents, strict=True)):
                 out[n, :, *place] += x[n, :, *indices] * np.prod([share for _, share in chosen])
@@ -51,20 +61,30 @@ def sampled(x: Array, grid: Array, mode: str, padding: str, aligned: bool) -> Ar
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize(("mode", "padding"), [*product(TAPS, ["zeros", "border", "reflection"])])
 def test_images_at_any_place(mode: str, padding: str, aligned: bool) -> None:
-    close(F.grid_sample(wf.tensor(X), wf.tensor(GRID), mode, padding, aligned), sampled(X, GRID, mode, padding, aligned), 1e-9)
+    close(
+        F.grid_sample(wf.tensor(X), wf.tensor(GRID), mode, padding, aligned),
+        sampled(X, GRID, mode, padding, aligned),
+        1e-9,
+    )
 
 
 def test_volumes_at_any_place() -> None:
     x, grid = normal(2, 2, 3, 4, 2), np.random.default_rng(2).uniform(-1.5, 1.5, (2, 2, 1, 3, 3))
     for padding in ("zeros", "reflection"):
         close(
-            F.grid_sample(wf.tensor(x), wf.tensor(grid), padding_mode=padding), sampled(x, grid, "bilinear", padding, False), 1e-9
+            F.grid_sample(wf.tensor(x), wf.tensor(grid), padding_mode=padding),
+            sampled(x, grid, "bilinear", padding, False),
+            1e-9,
         )
 
 
 def test_gradients_of_images_and_of_places() -> None:
     for mode, padding in (("bilinear", "zeros"), ("bicubic", "border")):
-        wf.check_grad(lambda x, g, m=mode, p=padding: F.grid_sample(x, g, m, p), wf.tensor(X[:, :1]), wf.tensor(GRID[:, :2]))
+        wf.check_grad(
+            lambda x, g, m=mode, p=padding: F.grid_sample(x, g, m, p),
+            wf.tensor(X[:, :1]),
+            wf.tensor(GRID[:, :2]),
+        )
 
 
 def test_a_place_that_is_no_number_reads_nothing() -> None:
@@ -86,7 +106,9 @@ def test_what_lies_outside_is_0_whatever_the_edge_holds(mode: str) -> None:
 def test_a_place_on_the_edge_is_infinite_where_that_is() -> None:
     x = wf.tensor([[[[1.0, float("inf")], [2.0, float("inf")]]]])
     for padding in ("zeros", "border"):
-        y = F.grid_sample(x, wf.tensor([[[[1.0, 0.0], [1.0, 1.0]]]]), padding_mode=padding, align_corners=True)
+        y = F.grid_sample(
+            x, wf.tensor([[[[1.0, 0.0], [1.0, 1.0]]]]), padding_mode=padding, align_corners=True
+        )
         assert y.tolist() == [[[[float("inf")] * 2]]], padding
 
 
@@ -98,7 +120,9 @@ def test_the_grid_of_the_identity_gives_the_image_and_that_of_a_mirror_its_mirro
     x, n = normal(*shape), len(shape) - 2
     for signs in product((1.0, -1.0), repeat=n):
         theta = np.concatenate([np.diag(signs), np.zeros((n, 1))], 1)[None]
-        got = F.grid_sample(x, F.affine_grid(wf.tensor(theta), shape, aligned), align_corners=aligned)
+        got = F.grid_sample(
+            x, F.affine_grid(wf.tensor(theta), shape, aligned), align_corners=aligned
+        )
         close(got, np.flip(x, [len(shape) - 1 - i for i in range(n) if signs[i] < 0]), 1e-9)
 
 
@@ -113,11 +137,16 @@ def test_an_affine_grid() -> None:
 def test_what_grids_must_be() -> None:
     x, grid = wf.zeros(2, 3, 4, 5), wf.zeros(2, 6, 7, 2)
     for bad in (grid[:1], grid[..., :1], grid.unsqueeze(1)):
-        with pytest.raises(wf.errors.ShapeError, match=r"grid_sample: expected x \(N, C, H, W\) and grid \(N, H', W', 2\)"):
+        with pytest.raises(
+            wf.errors.ShapeError,
+            match=r"grid_sample: expected x \(N, C, H, W\) and grid \(N, H', W', 2\)",
+        ):
             F.grid_sample(x, bad)
     with pytest.raises(wf.errors.ArgumentError, match="mode 'bicubic' is for images"):
         F.grid_sample(wf.zeros(1, 1, 2, 2, 2), wf.zeros(1, 1, 1, 1, 3), "bicubic")
-    with pytest.raises(wf.errors.DTypeError, match="x and grid must be floats, not float32 and int64"):
+    with pytest.raises(
+        wf.errors.DTypeError, match="x and grid must be floats, not float32 and int64"
+    ):
         F.grid_sample(x, grid.long())
     with pytest.raises(wf.errors.ShapeError, match=r"affine_grid: expected theta \(N, 2, 3\)"):
         F.affine_grid(wf.zeros(1, 2, 3), (2, 1, 3, 3))
@@ -135,7 +164,11 @@ def test_hard_draws_come_as_often_as_the_softmax_says() -> None:
 
 
 def test_a_hard_draw_has_the_gradient_of_the_soft_one() -> None:
-    logits, weights, gradients = wf.tensor(normal(3, 4), requires_grad=True), wf.tensor(normal(3, 4, seed=1)), []
+    logits, weights, gradients = (
+        wf.tensor(normal(3, 4), requires_grad=True),
+        wf.tensor(normal(3, 4, seed=1)),
+        [],
+    )
     for hard in (False, True):
         wf.manual_seed(7)
         out = F.gumbel_softmax(logits, 0.5, hard, axis=0)

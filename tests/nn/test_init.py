@@ -1,4 +1,5 @@
-"""Initial values: each distribution by its moments, its bounds and its whole shape, and those of the layers beside torch's."""
+"""Initial values: each distribution by its moments, its bounds and its whole shape, and those of
+the layers beside torch's."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ def normal_cdf(x: Array) -> Array:
 def farthest(draws: Array, cdf: Callable[[Array], Array]) -> float:
     """Kolmogorov's distance in units of 1 / sqrt(n): above 2 with a chance of 0.07 %."""
     steps, expected = np.arange(len(draws) + 1) / len(draws), cdf(np.sort(draws))
-    return float(max(np.abs(steps[1:] - expected).max(), np.abs(steps[:-1] - expected).max()) * np.sqrt(len(draws)))
+    return float(
+        max(np.abs(steps[1:] - expected).max(), np.abs(steps[:-1] - expected).max())
+        * np.sqrt(len(draws))
+    )
 
 
 def uniform_within(low: float, high: float) -> Callable[[Array], None]:
@@ -41,7 +45,9 @@ def uniform_within(low: float, high: float) -> Callable[[Array], None]:
 
 def normal_with(mean: float, std: float) -> Callable[[Array], None]:
     def check(draws: Array) -> None:
-        assert abs(draws.mean() - mean) < 4 * std / sqrt(COUNT) and abs(draws.std() / std - 1) < 0.02
+        assert (
+            abs(draws.mean() - mean) < 4 * std / sqrt(COUNT) and abs(draws.std() / std - 1) < 0.02
+        )
         assert farthest(draws, lambda x: normal_cdf((x - mean) / std)) < 2
 
     return check
@@ -62,16 +68,28 @@ CASES: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[Array], None]
     "normal": (lambda t: init.normal_(t, 1.0, 0.5), normal_with(1.0, 0.5)),
     "standard normal": (init.normal_, normal_with(0.0, 1.0)),
     "truncated": (init.trunc_normal_, truncated(0.0, 1.0, -2.0, 2.0)),
-    "truncated far out": (lambda t: init.trunc_normal_(t, 1.0, 0.5, 1.5, 9.0), truncated(1.0, 0.5, 1.5, 9.0)),
-    "hardly truncated": (lambda t: init.trunc_normal_(t, 0.0, 0.1, -2.0, 2.0), truncated(0.0, 0.1, -2.0, 2.0)),
-    "xavier uniform": (lambda t: init.xavier_uniform_(t, 2.0), uniform_within(-2 * sqrt(6 / 1250), 2 * sqrt(6 / 1250))),
+    "truncated far out": (
+        lambda t: init.trunc_normal_(t, 1.0, 0.5, 1.5, 9.0),
+        truncated(1.0, 0.5, 1.5, 9.0),
+    ),
+    "hardly truncated": (
+        lambda t: init.trunc_normal_(t, 0.0, 0.1, -2.0, 2.0),
+        truncated(0.0, 0.1, -2.0, 2.0),
+    ),
+    "xavier uniform": (
+        lambda t: init.xavier_uniform_(t, 2.0),
+        uniform_within(-2 * sqrt(6 / 1250), 2 * sqrt(6 / 1250)),
+    ),
     "xavier normal": (init.xavier_normal_, normal_with(0.0, sqrt(2 / 1250))),
     "kaiming uniform": (init.kaiming_uniform_, uniform_within(-sqrt(6 / 250), sqrt(6 / 250))),
     "kaiming uniform of a slope": (
         lambda t: init.kaiming_uniform_(t, sqrt(5.0), mode="fan_out"),
         uniform_within(-sqrt(1 / 1000), sqrt(1 / 1000)),
     ),
-    "kaiming normal": (lambda t: init.kaiming_normal_(t, nonlinearity="relu"), normal_with(0.0, sqrt(2 / 250))),
+    "kaiming normal": (
+        lambda t: init.kaiming_normal_(t, nonlinearity="relu"),
+        normal_with(0.0, sqrt(2 / 250)),
+    ),
     "kaiming normal of tanh": (
         lambda t: init.kaiming_normal_(t, mode="fan_out", nonlinearity="tanh"),
         normal_with(0.0, 5 / 3 / sqrt(1000)),
@@ -101,7 +119,9 @@ def test_values_have_the_dtype_of_the_tensor(dtype: str) -> None:
 
 def test_constants() -> None:
     assert init.ones_(wf.zeros(2, dtype="int64")).tolist() == [1, 1]
-    assert init.zeros_(wf.ones(2)).tolist() == [0, 0] and init.constant_(wf.ones(2), -1.5).tolist() == [-1.5, -1.5]
+    assert init.zeros_(wf.ones(2)).tolist() == [0, 0] and init.constant_(
+        wf.ones(2), -1.5
+    ).tolist() == [-1.5, -1.5]
     np.testing.assert_array_equal(init.eye_(wf.full((3, 2), 7.0)).numpy(), np.eye(3, 2))
 
 
@@ -129,7 +149,14 @@ def test_inverse_erf() -> None:
 
 
 def test_gains_are_torchs() -> None:
-    expected = {"linear": 1, "sigmoid": 1, "tanh": 5 / 3, "relu": sqrt(2), "selu": 0.75, "leaky_relu": sqrt(2 / 1.0001)}
+    expected = {
+        "linear": 1,
+        "sigmoid": 1,
+        "tanh": 5 / 3,
+        "relu": sqrt(2),
+        "selu": 0.75,
+        "leaky_relu": sqrt(2 / 1.0001),
+    }
     assert {name: init.calculate_gain(name) for name in expected} == pytest.approx(expected)
     assert init.calculate_gain("leaky_relu", 1.0) == pytest.approx(1.0)
 
@@ -148,16 +175,40 @@ def test_what_cannot_be_initialised_is_refused() -> None:
     E = wf.errors
     t, v = wf.zeros(2, 3), wf.zeros(3)
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
-        (lambda: init.xavier_uniform_(v), E.ShapeError, r"a weight has the shape \(out, in, \*kernel\), not \(3,\)"),
+        (
+            lambda: init.xavier_uniform_(v),
+            E.ShapeError,
+            r"a weight has the shape \(out, in, \*kernel\), not \(3,\)",
+        ),
         (lambda: init.eye_(v), E.ShapeError, "eye_: the tensor must be a matrix, not <Tensor"),
-        (lambda: init.normal_(wf.arange(3)), E.DTypeError, "normal_: the tensor must hold floats, not "),
-        (lambda: init.zeros_([1.0]), E.DTypeError, r"zeros_: the tensor must be a Tensor, not \[1\.0\]"),
-        (lambda: init.kaiming_normal_(t, mode="fan"), E.ArgumentError, "mode must be 'fan_in' or 'fan_out', not 'fan'"),
-        (lambda: init.kaiming_normal_(t, nonlinearity="gelu"), E.ArgumentError, "nonlinearity must be 'linear', .* not 'gelu'"),
+        (
+            lambda: init.normal_(wf.arange(3)),
+            E.DTypeError,
+            "normal_: the tensor must hold floats, not ",
+        ),
+        (
+            lambda: init.zeros_([1.0]),
+            E.DTypeError,
+            r"zeros_: the tensor must be a Tensor, not \[1\.0\]",
+        ),
+        (
+            lambda: init.kaiming_normal_(t, mode="fan"),
+            E.ArgumentError,
+            "mode must be 'fan_in' or 'fan_out', not 'fan'",
+        ),
+        (
+            lambda: init.kaiming_normal_(t, nonlinearity="gelu"),
+            E.ArgumentError,
+            "nonlinearity must be 'linear', .* not 'gelu'",
+        ),
         (lambda: init.trunc_normal_(t, a=1.0, b=1.0), E.ArgumentError, "a must be less than b"),
         (lambda: init.uniform_(t, "0"), E.DTypeError, "low must be a real number, not '0'"),
         (lambda: wf.jit(init.orthogonal_)(t), E.JitError, "is read while"),
-        (lambda: init.orthogonal((2**40, 2), dtype=""), E.DTypeError, "there is no dtype"),  # before anything is drawn
+        (
+            lambda: init.orthogonal((2**40, 2), dtype=""),
+            E.DTypeError,
+            "there is no dtype",
+        ),  # before anything is drawn
     ]
     for call, kind, text in refused:
         with pytest.raises(kind, match=text):

@@ -1,4 +1,5 @@
-"""Ctrl-C, and errors, at any line of what surrounds a training step: loss scaling, schedules, batches, hooks, files."""
+"""Ctrl-C, and errors, at any line of what surrounds a training step: loss scaling, schedules,
+batches, hooks, files."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from weft.runtime.cache import DiskCache
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 ERRORS = pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-POINTS = pytest.mark.parametrize("points", [20, pytest.param(10**6, marks=pytest.mark.slow)])  # all, in ten minutes
+POINTS = pytest.mark.parametrize(
+    "points", [20, pytest.param(10**6, marks=pytest.mark.slow)]
+)  # all, in ten minutes
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +66,9 @@ class Scaled:
 @ERRORS
 @POINTS
 @pytest.mark.parametrize("wrapper", [lambda step: step, wf.jit], ids=["lazy", "jit"])
-def test_a_scaled_step_is_made_once_or_not_at_all(wrapper: Callable[..., Any], error: type[BaseException], points: int) -> None:
+def test_a_scaled_step_is_made_once_or_not_at_all(
+    wrapper: Callable[..., Any], error: type[BaseException], points: int
+) -> None:
     training, reference = Scaled(wrapper), Scaled(wrapper)
     for t in (training, reference):
         t.step()
@@ -71,7 +76,8 @@ def test_a_scaled_step_is_made_once_or_not_at_all(wrapper: Callable[..., Any], e
     states = [reference.state()]
     for at in places(training.step, points):
         Stop(at, error).run(training.step)
-        training.scaler._stages.clear()  # as the update() that ends an iteration; the user leaves it out
+        # as the update() that ends an iteration; the user leaves it out
+        training.scaler._stages.clear()
         found = training.state()
         while found[:3] not in [s[:3] for s in states[-2:]]:
             reference.step()
@@ -101,7 +107,14 @@ def test_each_call_of_a_scaler_is_whole(error: type[BaseException], points: int)
 
     def state() -> Any:
         grad = None if p.grad is None else p.grad.tolist()
-        return p.tolist(), grad, scaler.get_scale(), scaler._growth_tracker.item(), [*scaler._stages.values()], [*optimizer.steps]
+        return (
+            p.tolist(),
+            grad,
+            scaler.get_scale(),
+            scaler._growth_tracker.item(),
+            [*scaler._stages.values()],
+            [*optimizer.steps],
+        )
 
     calls = [lambda: scaler.unscale_(optimizer), lambda: scaler.step(optimizer), scaler.update]
     for k, call in enumerate(calls):
@@ -126,7 +139,9 @@ SCHEDULES: dict[str, Callable[[optim.Optimizer], Any]] = {
     "exponential": lambda o: optim.lr_scheduler.ExponentialLR(o, 0.5),
     "cyclic": lambda o: optim.lr_scheduler.CyclicLR(o, [0.1, 0.2], [1.0, 2.0], 3),
     "sequential": lambda o: optim.lr_scheduler.SequentialLR(
-        o, [optim.lr_scheduler.ExponentialLR(o, 0.5), optim.lr_scheduler.ExponentialLR(o, 0.25)], [2]
+        o,
+        [optim.lr_scheduler.ExponentialLR(o, 0.5), optim.lr_scheduler.ExponentialLR(o, 0.25)],
+        [2],
     ),
     "chained": lambda o: optim.lr_scheduler.ChainedScheduler(
         [optim.lr_scheduler.ExponentialLR(o, 0.5), optim.lr_scheduler.LinearLR(o)]
@@ -138,19 +153,27 @@ SCHEDULES: dict[str, Callable[[optim.Optimizer], Any]] = {
 @ERRORS
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_step_of_a_schedule_is_whole(name: str, error: type[BaseException]) -> None:
-    groups = [{"params": [nn.Parameter([1.0])]}, {"params": [nn.Parameter([2.0])], "lr": wf.tensor(0.5)}]
+    groups = [
+        {"params": [nn.Parameter([1.0])]},
+        {"params": [nn.Parameter([2.0])], "lr": wf.tensor(0.5)},
+    ]
     optimizer = optim.SGD(groups, lr=1.0, momentum=0.9)
     schedule = SCHEDULES[name](optimizer)
     metrics = (1.0,) if name == "plateau" else ()
 
     def state() -> Any:
-        return schedule.state_dict(), [(float(g["lr"]), g["momentum"]) for g in optimizer.param_groups]
+        return schedule.state_dict(), [
+            (float(g["lr"]), g["momentum"]) for g in optimizer.param_groups
+        ]
 
     def step() -> None:
         schedule.step(*metrics)
 
     step()
-    begin = schedule.state_dict(), [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
+    begin = (
+        schedule.state_dict(),
+        [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups],
+    )
     rate = 0.0 + optimizer.param_groups[1]["lr"].item()
 
     def back() -> None:
@@ -193,7 +216,9 @@ def test_a_pass_is_as_ever_behind_one_that_was_interrupted(
 
 
 @pytest.mark.parametrize("seconds", [1.0, -1.0], ids=["plain", "ahead"])
-def test_the_batch_that_a_signal_meets_comes_next(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_batch_that_a_signal_meets_comes_next(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("weft.nn.data.prefetch.SLOW_SECONDS", seconds)
     interrupts = iter([False, False, True, *[False] * 9])
 
@@ -211,7 +236,9 @@ def test_the_batch_that_a_signal_meets_comes_next(seconds: float, monkeypatch: p
 
 @ERRORS
 @POINTS
-def test_a_checkpoint_is_the_old_file_or_the_new_one(error: type[BaseException], points: int, tmp_path: Path) -> None:
+def test_a_checkpoint_is_the_old_file_or_the_new_one(
+    error: type[BaseException], points: int, tmp_path: Path
+) -> None:
     path, value = tmp_path / "c.safetensors", wf.arange(5) * 1.0
     wf.realize(value)
 
@@ -224,14 +251,19 @@ def test_a_checkpoint_is_the_old_file_or_the_new_one(error: type[BaseException],
         path.write_bytes(old)
         Stop(at, error).run(save)
         found = nn.load(path)
-        assert (found["count"], found["value"].tolist()) in [(1, [0.0, 0.0]), (2, [0.0, 1.0, 2.0, 3.0, 4.0])]
+        assert (found["count"], found["value"].tolist()) in [
+            (1, [0.0, 0.0]),
+            (2, [0.0, 1.0, 2.0, 3.0, 4.0]),
+        ]
     save()
     assert nn.load(path)["count"] == 2
 
 
 @ERRORS
 @POINTS
-def test_a_checkpoint_is_loaded_whole_or_not_at_all(error: type[BaseException], points: int, tmp_path: Path) -> None:
+def test_a_checkpoint_is_loaded_whole_or_not_at_all(
+    error: type[BaseException], points: int, tmp_path: Path
+) -> None:
     path = tmp_path / "c.safetensors"
     wf.manual_seed(0)
     model = nn.Linear(2, 2)
@@ -239,7 +271,13 @@ def test_a_checkpoint_is_loaded_whole_or_not_at_all(error: type[BaseException], 
 
     def state() -> Any:
         states = [{k: t.tolist() for k, t in s.items()} for s in optimizer.state]
-        return model.weight.tolist(), model.bias.tolist(), states, optimizer.steps[:], wf.get_rng_state()
+        return (
+            model.weight.tolist(),
+            model.bias.tolist(),
+            states,
+            optimizer.steps[:],
+            wf.get_rng_state(),
+        )
 
     def load() -> None:
         nn.load(path, model=model, optimizer=optimizer)
@@ -285,7 +323,9 @@ def test_what_a_cache_gives_is_what_was_put(error: type[BaseException], tmp_path
 
 @ERRORS
 @pytest.mark.parametrize("where", ["gradient", "forward"])
-def test_an_error_of_a_users_hook_leaves_the_step_undone(where: str, error: type[BaseException]) -> None:
+def test_an_error_of_a_users_hook_leaves_the_step_undone(
+    where: str, error: type[BaseException]
+) -> None:
     wf.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 2), nn.Tanh())
     optimizer = optim.SGD(model.parameters(), lr=0.5)

@@ -1,4 +1,5 @@
-"""nn.Module and the layers: registration, names, modes, state, repr, and torch's layouts and default initial values."""
+"""nn.Module and the layers: registration, names, modes, state, repr, and torch's layouts and
+default initial values."""
 
 from __future__ import annotations
 
@@ -25,7 +26,14 @@ class Net(nn.Module):
         return self.heads[1](self.heads[0](self.body(x) * self.table["scale"]))
 
 
-NAMES = ["table.scale", "body.0.weight", "body.0.bias", "body.2.weight", "body.2.bias", "heads.0.weight"]
+NAMES = [
+    "table.scale",
+    "body.0.weight",
+    "body.0.bias",
+    "body.2.weight",
+    "body.2.bias",
+    "heads.0.weight",
+]
 
 
 def test_parameters_have_dotted_names() -> None:
@@ -33,7 +41,15 @@ def test_parameters_have_dotted_names() -> None:
     assert [name for name, _ in net.named_parameters()] == NAMES
     assert [p.shape for p in net.parameters()] == [(2,), (4, 3), (4,), (2, 4), (2,), (1, 2)]
     assert all(p.requires_grad for p in net.parameters())
-    assert [name for name, _ in net.named_modules()] == ["", "body", "body.0", "body.1", "body.2", "heads.0", "heads.1"]
+    assert [name for name, _ in net.named_modules()] == [
+        "",
+        "body",
+        "body.0",
+        "body.1",
+        "body.2",
+        "heads.0",
+        "heads.1",
+    ]
 
 
 class Named:
@@ -54,7 +70,10 @@ class NamedNet(nn.Module, Named):
 @pytest.mark.parametrize("explicit", [False, True])
 def test_a_class_beside_a_module_has_an_init_of_its_own(explicit: bool) -> None:
     net = NamedNet(explicit)
-    assert net.name == "net" and [name for name, _ in net.named_parameters()] == ["layer.weight", "layer.bias"]
+    assert net.name == "net" and [name for name, _ in net.named_parameters()] == [
+        "layer.weight",
+        "layer.bias",
+    ]
 
 
 def test_a_shared_parameter_is_listed_once() -> None:
@@ -83,7 +102,12 @@ def test_looking_at_a_part_does_not_rename_its_parameters() -> None:
 def test_names_take_a_prefix_and_leave_out_what_is_below() -> None:
     net = Net()
     assert [name for name, _ in net.named_parameters("net", recurse=False)] == ["net.table.scale"]
-    assert [name for name, _ in net.body.named_modules("body")] == ["body", "body.0", "body.1", "body.2"]
+    assert [name for name, _ in net.body.named_modules("body")] == [
+        "body",
+        "body.0",
+        "body.1",
+        "body.2",
+    ]
     assert [p.shape for p in net.parameters(recurse=False)] == [(2,)]
     assert [name for name, _ in net.named_children()] == ["body", "heads.0", "heads.1"]
     assert list(net.children()) == [net.body, *net.heads]
@@ -94,15 +118,27 @@ def test_a_shared_layer_has_several_names() -> None:
     net = nn.Sequential(layer, nn.Sequential(layer))
     assert [name for name, _ in net.named_modules()] == ["", "0", "1"]
     assert [name for name, _ in net.named_modules(remove_duplicate=False)] == ["", "0", "1", "1.0"]
-    assert [name for name, _ in net.named_parameters(remove_duplicate=False)] == ["0.weight", "1.0.weight"]
+    assert [name for name, _ in net.named_parameters(remove_duplicate=False)] == [
+        "0.weight",
+        "1.0.weight",
+    ]
 
 
 def test_parts_are_found_by_name() -> None:
     net = Net()
     assert net.get_submodule("") is net and net.get_submodule("heads.0") is net.heads[0]
-    assert net.get_submodule("body.2") is net.body[2] and net.get_parameter("body.2.bias") is net.body[2].bias
-    assert net.get_parameter("table.scale") is net.table["scale"] and Counting().get_buffer("calls").item() == 0
-    with pytest.raises(AttributeError, match=r"Net has no layer 'body\.7'; it has body, body\.0, body\.1, body\.2, heads"):
+    assert (
+        net.get_submodule("body.2") is net.body[2]
+        and net.get_parameter("body.2.bias") is net.body[2].bias
+    )
+    assert (
+        net.get_parameter("table.scale") is net.table["scale"]
+        and Counting().get_buffer("calls").item() == 0
+    )
+    with pytest.raises(
+        AttributeError,
+        match=r"Net has no layer 'body\.7'; it has body, body\.0, body\.1, body\.2, heads",
+    ):
         net.get_submodule("body.7")
     with pytest.raises(wf.errors.AttributeError, match="Net has no buffer 'x'; it has none"):
         net.get_buffer("x")
@@ -115,8 +151,12 @@ def test_attributes_are_listed_and_deleted() -> None:
     net.add_module("extra", nn.ReLU())
     assert {"body", "heads", "extra", "named_modules"} <= set(dir(net))
     del net.extra, net.table
-    assert [name for name, _ in net.named_children()] == ["body", "heads.0", "heads.1"] and NAMES[1:] == list(net.state_dict())
-    with pytest.raises(wf.errors.DTypeError, match="add_module: 'x' must be a Module or None, not 3"):
+    assert [name for name, _ in net.named_children()] == ["body", "heads.0", "heads.1"] and NAMES[
+        1:
+    ] == list(net.state_dict())
+    with pytest.raises(
+        wf.errors.DTypeError, match="add_module: 'x' must be a Module or None, not 3"
+    ):
         net.add_module("x", 3)
 
 
@@ -125,7 +165,11 @@ def test_a_copy_has_parameters_and_buffers_of_its_own() -> None:
     net[2].weight = net[1].weight
     net[1].weight.requires_grad_(False)
     for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
-        assert not twin[0].training and twin[2].weight is twin[1].weight and not twin[1].weight.requires_grad
+        assert (
+            not twin[0].training
+            and twin[2].weight is twin[1].weight
+            and not twin[1].weight.requires_grad
+        )
         assert list(twin.state_dict()) == list(net.state_dict()) and not twin[0].table.persistent
         before = net.state_dict()
         for t in [*twin.parameters(), twin[0].mean]:
@@ -139,13 +183,18 @@ def test_a_copy_has_parameters_and_buffers_of_its_own() -> None:
 
 def test_hooks_see_and_replace_arguments_and_results() -> None:
     layer, seen = nn.Sequential(), []  # which returns what it gets
-    remove = [layer.register_forward_pre_hook(lambda m, args: args[0] + 1), layer.register_forward_hook(lambda m, a, y: y * 10)]
+    remove = [
+        layer.register_forward_pre_hook(lambda m, args: args[0] + 1),
+        layer.register_forward_hook(lambda m, a, y: y * 10),
+    ]
     remove.append(layer.register_forward_hook(lambda m, args, y: seen.append((m, args, y))))
     assert layer(2) == 30 and seen == [(layer, (3,), 30)]
     for r in remove:
         r()
     assert layer(2) == 2 and len(seen) == 1
-    with pytest.raises(wf.errors.DTypeError, match="register_forward_hook: a hook must be a function, not 1"):
+    with pytest.raises(
+        wf.errors.DTypeError, match="register_forward_hook: a hook must be a function, not 1"
+    ):
         layer.register_forward_hook(1)
 
 
@@ -184,7 +233,9 @@ def test_train_and_eval_reach_every_module() -> None:
 
 def test_apply_visits_children_first() -> None:
     seen: list[str] = []
-    nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh()), nn.SiLU()).apply(lambda m: seen.append(type(m).__name__))
+    nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh()), nn.SiLU()).apply(
+        lambda m: seen.append(type(m).__name__)
+    )
     assert seen == ["ReLU", "Tanh", "Sequential", "SiLU", "Sequential"]
 
 
@@ -220,7 +271,8 @@ def test_a_state_is_a_snapshot() -> None:
 
 
 def loaded(state: dict[str, Any]) -> tuple[nn.Linear, int, int]:
-    """A layer with this state, the bytes that it takes beyond those of the state, and how many programs ran."""
+    """A layer with this state, the bytes that it takes beyond those of the state, and how many
+    programs ran."""
     layer = nn.Linear(300, 200)
     before, runs = memory.allocated_bytes, statistics["runs"]
     layer.load_state_dict(state)
@@ -228,7 +280,10 @@ def loaded(state: dict[str, Any]) -> tuple[nn.Linear, int, int]:
 
 
 def test_arrays_are_copied_once() -> None:
-    state = {"weight": np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32), "bias": np.ones(200, np.float32)}
+    state = {
+        "weight": np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32),
+        "bias": np.ones(200, np.float32),
+    }
     layer, nbytes, runs = loaded(state)
     assert nbytes <= size_class(4 * 200 * 300) + size_class(4 * 200) and runs == 0
     state["bias"][:] = 2
@@ -239,7 +294,10 @@ def test_arrays_are_copied_once() -> None:
 
 
 def test_tensors_are_shared_until_one_changes() -> None:
-    state = {"weight": wf.tensor(np.ones((200, 300), np.float32)), "bias": wf.tensor(np.ones(200, np.float32))}
+    state = {
+        "weight": wf.tensor(np.ones((200, 300), np.float32)),
+        "bias": wf.tensor(np.ones(200, np.float32)),
+    }
     (first, nbytes, runs), (second, _, _) = loaded(state), loaded(state)
     assert nbytes <= 0 and runs == 0
     for _ in range(3):
@@ -248,7 +306,9 @@ def test_tensors_are_shared_until_one_changes() -> None:
         first.zero_grad()
     state["bias"] += 5
     assert (first.bias == -2).all() and (second.bias == 1).all() and (state["bias"] == 6).all()
-    assert (first.weight == -2).all() and (second.weight == 1).all() and (state["weight"] == 1).all()
+    assert (
+        (first.weight == -2).all() and (second.weight == 1).all() and (state["weight"] == 1).all()
+    )
 
 
 def test_load_state_refuses_wrong_names_and_shapes_and_then_changes_nothing() -> None:
@@ -256,23 +316,38 @@ def test_load_state_refuses_wrong_names_and_shapes_and_then_changes_nothing() ->
     before = layer.bias.numpy().copy()
     with pytest.raises(wf.errors.StateError, match="missing weight; unexpected scale"):
         layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)})
-    with pytest.raises(wf.errors.StateError, match=r"fit Linear: missing weight; unexpected scale; bias has shape \(1,\), but"):
+    with pytest.raises(
+        wf.errors.StateError,
+        match=r"fit Linear: missing weight; unexpected scale; bias has shape \(1,\), but",
+    ):
         layer.load_state_dict({"bias": np.ones(3), "scale": np.ones(1)})
-    with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), .* \(2,\); bias has shape \(1,\), .* \(3,\)"):
+    with pytest.raises(
+        wf.errors.ShapeError,
+        match=r"weight has shape \(1, 2\), .* \(2,\); bias has shape \(1,\), .* \(3,\)",
+    ):
         layer.load_state_dict({"bias": np.ones(3), "weight": np.ones(2)})
-    with pytest.raises(wf.errors.DTypeError, match="fit Linear: weight: the value must be a Tensor, an array or a number"):
+    with pytest.raises(
+        wf.errors.DTypeError,
+        match="fit Linear: weight: the value must be a Tensor, an array or a number",
+    ):
         layer.load_state_dict({"bias": np.ones(1), "weight": "x"})
     out_of_range = wf.ones(1, 2)[wf.tensor([5])]
     with pytest.raises(wf.errors.IndexError):
         layer.load_state_dict({"bias": np.ones(1), "weight": out_of_range})
     with pytest.raises(wf.errors.DTypeError, match=r"the state must be a dict .* not \[1\]"):
         layer.load_state_dict([1])
-    with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), but the state has \(2, 1\)"):
+    with pytest.raises(
+        wf.errors.ShapeError, match=r"weight has shape \(1, 2\), but the state has \(2, 1\)"
+    ):
         layer.load_state_dict({"bias": np.ones(1), "weight": np.ones((2, 1))})
     np.testing.assert_array_equal(layer.bias.numpy(), before)
     found = layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)}, strict=False)
     assert layer.bias.item() == 1
-    assert found == (["weight"], ["scale"]) and found.missing_keys == ["weight"] and found.unexpected_keys == ["scale"]
+    assert (
+        found == (["weight"], ["scale"])
+        and found.missing_keys == ["weight"]
+        and found.unexpected_keys == ["scale"]
+    )
     assert layer.load_state_dict(layer.state_dict()) == ([], [])
 
 
@@ -302,7 +377,11 @@ def test_initial_values_follow_the_seed_and_torchs_bounds() -> None:
     wf.manual_seed(3)
     second = nn.Linear(64, 50)
     np.testing.assert_array_equal(first.weight.numpy(), second.weight.numpy())
-    for layer, fan_in in ((first, 64), (nn.Conv2d(4, 40, 3, groups=2), 18), (nn.Conv1d(8, 40, 2), 16)):
+    for layer, fan_in in (
+        (first, 64),
+        (nn.Conv2d(4, 40, 3, groups=2), 18),
+        (nn.Conv1d(8, 40, 2), 16),
+    ):
         bound = fan_in**-0.5
         w, b = layer.weight.numpy(), layer.bias.numpy()
         assert 0.9 * bound < np.abs(w).max() <= bound and 0.7 * bound < np.abs(b).max() <= bound
@@ -331,7 +410,11 @@ def test_layers_compute_what_their_functions_compute() -> None:
 
 
 def test_repr_shows_the_tree_and_counts_parameters() -> None:
-    net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.Sequential(nn.Linear(400, 120), nn.MaxPool2d(2)))
+    net = nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.ReLU(),
+        nn.Sequential(nn.Linear(400, 120), nn.MaxPool2d(2)),
+    )
     assert repr(net) == (
         "Sequential(\n"
         "  (0): Conv2d(1, 6, kernel_size=(5, 5), padding=2, bias=True)  # 156 parameters\n"
@@ -362,9 +445,13 @@ def test_num_parameters_counts_shared_ones_once() -> None:
 
 
 def test_layers_say_what_they_expect() -> None:
-    with pytest.raises(wf.errors.ShapeError, match="linear: the last axis of x must be in_features=3"):
+    with pytest.raises(
+        wf.errors.ShapeError, match="linear: the last axis of x must be in_features=3"
+    ):
         nn.Linear(3, 4)(wf.zeros(2, 5))
-    with pytest.raises(wf.errors.ShapeError, match=r"conv2d: expected x of shape \(N, C, H, W\) or \(C, H, W\)"):
+    with pytest.raises(
+        wf.errors.ShapeError, match=r"conv2d: expected x of shape \(N, C, H, W\) or \(C, H, W\)"
+    ):
         nn.Conv2d(1, 6, 5)(wf.zeros(28, 28))
     with pytest.raises(ValueError, match="groups=3 must divide"):
         nn.Conv2d(4, 6, 5, groups=3)
@@ -413,10 +500,20 @@ def test_what_was_built_before_a_conversion_is_stale() -> None:
 
 def test_conversions_are_to_floats_on_this_device() -> None:
     net = nn.Linear(3, 1)
-    dtypes = [net.half().weight.dtype, net.double().weight.dtype, net.bfloat16().weight.dtype, net.float().weight.dtype]
+    dtypes = [
+        net.half().weight.dtype,
+        net.double().weight.dtype,
+        net.bfloat16().weight.dtype,
+        net.float().weight.dtype,
+    ]
     assert dtypes == [wf.float16, wf.float64, wf.bfloat16, wf.float32]
-    assert net.to("cpu").to(None).weight.dtype is wf.float32 and net.to("cpu", dtype="float64").weight.dtype is wf.float64
-    with pytest.raises(wf.errors.DTypeError, match=r"Linear\.to: parameters are floats, which int32 is not"):
+    assert (
+        net.to("cpu").to(None).weight.dtype is wf.float32
+        and net.to("cpu", dtype="float64").weight.dtype is wf.float64
+    )
+    with pytest.raises(
+        wf.errors.DTypeError, match=r"Linear\.to: parameters are floats, which int32 is not"
+    ):
         net.to(wf.int32)
     assert net.cpu() is net
     for move in (lambda: net.to("cuda:99"), lambda: net.to(99), lambda: net.to(device="cuda:99")):
@@ -428,7 +525,8 @@ def test_conversions_are_to_floats_on_this_device() -> None:
 
 
 class Counting(nn.Module):
-    """A mean over all that it has seen while training, a count of calls, and a table that no state holds."""
+    """A mean over all that it has seen while training, a count of calls, and a table that no state
+    holds."""
 
     def __init__(self) -> None:
         self.scale = nn.Parameter(wf.ones(2))
@@ -454,7 +552,11 @@ def test_buffers_are_state_that_is_not_learned() -> None:
     assert list(m.state_dict()) == ["scale", "mean", "calls"]
     assert not any(b.requires_grad for b in m.buffers()) and m.nothing is None
     assert m.calls.dtype is wf.int64 and m.calls.shape == ()
-    assert [name for name, _ in nn.Sequential(m).named_buffers("net")] == ["net.0.mean", "net.0.calls", "net.0.table"]
+    assert [name for name, _ in nn.Sequential(m).named_buffers("net")] == [
+        "net.0.mean",
+        "net.0.calls",
+        "net.0.table",
+    ]
     assert list(nn.Sequential(m).buffers(recurse=False)) == []
 
 
@@ -472,7 +574,9 @@ def test_a_forward_updates_its_buffers_at_every_call(jitted: bool, grad: bool) -
     assert m.calls.item() == len(BATCHES)
     np.testing.assert_allclose(m.mean.numpy(), BATCHES.mean(axis=(0, 1)))
     means = [BATCHES[: i + 1].mean(axis=(0, 1)) for i in range(len(BATCHES))]
-    np.testing.assert_allclose(losses, [(x - mean).sum() for x, mean in zip(BATCHES, means, strict=True)], atol=1e-5)
+    np.testing.assert_allclose(
+        losses, [(x - mean).sum() for x, mean in zip(BATCHES, means, strict=True)], atol=1e-5
+    )
     m.eval()
     f(wf.tensor(BATCHES[0])).item()
     assert m.calls.item() == len(BATCHES)
@@ -488,7 +592,10 @@ def test_a_buffers_update_joins_the_training_step() -> None:
         m(wf.tensor(x)).backward()
         optimizer.step()
         if i > 1:
-            assert program_table.statistics["runs"] == before["runs"] + 1 and program_table.statistics["built"] == before["built"]
+            assert (
+                program_table.statistics["runs"] == before["runs"] + 1
+                and program_table.statistics["built"] == before["built"]
+            )
             assert m.calls._stored() is not None and m.mean._stored() is not None
     assert m.calls.item() == len(BATCHES)
 
@@ -532,13 +639,21 @@ def test_a_state_holds_persistent_buffers_in_their_dtype() -> None:
 
 def test_a_conversion_leaves_buffers_of_integers() -> None:
     m = Counting().half()
-    assert [t.dtype for t in (m.scale, m.mean, m.calls, m.table)] == [wf.float16, wf.float16, wf.int64, wf.int64]
+    assert [t.dtype for t in (m.scale, m.mean, m.calls, m.table)] == [
+        wf.float16,
+        wf.float16,
+        wf.int64,
+        wf.int64,
+    ]
     assert not m.mean.requires_grad and m.mean.is_leaf
 
 
 def test_a_tensor_set_over_a_parameter_is_refused() -> None:
     layer = nn.Linear(2, 1)
-    with pytest.raises(wf.errors.DTypeError, match=r"Linear\.weight is a Parameter: set another one or None, or assign"):
+    with pytest.raises(
+        wf.errors.DTypeError,
+        match=r"Linear\.weight is a Parameter: set another one or None, or assign",
+    ):
         layer.weight = wf.zeros(1, 2)
     layer.weight = nn.Parameter(wf.zeros(1, 2))
     layer.bias = None
@@ -552,10 +667,16 @@ def test_registration_checks_names_and_kinds() -> None:
     layer.register_parameter("scale", nn.Parameter(wf.ones(1)))
     layer.register_parameter("bias", None)
     assert list(layer.state_dict()) == ["weight", "scale"]
-    with pytest.raises(wf.errors.DTypeError, match="register_parameter: 'x' must be a Parameter or None"):
+    with pytest.raises(
+        wf.errors.DTypeError, match="register_parameter: 'x' must be a Parameter or None"
+    ):
         layer.register_parameter("x", wf.zeros(1))
     for name in ("a.b", "", 3):
-        with pytest.raises(wf.errors.ArgumentError, match="register_buffer: a name must be a string without dots"):
+        with pytest.raises(
+            wf.errors.ArgumentError, match="register_buffer: a name must be a string without dots"
+        ):
             layer.register_buffer(name, wf.zeros(1))
-    with pytest.raises(wf.errors.ArgumentError, match="'forward' is an attribute that every Linear has"):
+    with pytest.raises(
+        wf.errors.ArgumentError, match="'forward' is an attribute that every Linear has"
+    ):
         layer.register_buffer("forward", wf.zeros(1))

@@ -1,4 +1,5 @@
-"""Normalisation: values against NumPy, large means, 16-bit floats, running statistics, kernels, and what is refused."""
+"""Normalisation: values against NumPy, large means, 16-bit floats, running statistics, kernels, and
+what is refused."""
 
 from __future__ import annotations
 
@@ -30,8 +31,14 @@ def grouped(x: Array) -> Array:
 
 
 NORMS = {
-    "batch": (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), lambda x: standardised(x, (0, 2, 3))),
-    "instance": (lambda x, w, b: F.instance_norm(x, None, None, w, b), lambda x: standardised(x, (2, 3))),
+    "batch": (
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True),
+        lambda x: standardised(x, (0, 2, 3)),
+    ),
+    "instance": (
+        lambda x, w, b: F.instance_norm(x, None, None, w, b),
+        lambda x: standardised(x, (2, 3)),
+    ),
     "group": (lambda x, w, b: F.group_norm(x, 3, w, b), grouped),
 }
 
@@ -63,7 +70,9 @@ def test_rms_norm() -> None:
 def test_a_large_mean_cancels_nothing(name: str) -> None:
     norm, expected = NORMS[name]
     x = (normal(*IMAGES) + 1e4).astype(np.float32)
-    close(norm(x, None, None), expected(x.astype(float)), 3e-3)  # the mean has a rounding error of 0.001
+    close(
+        norm(x, None, None), expected(x.astype(float)), 3e-3
+    )  # the mean has a rounding error of 0.001
     running = wf.zeros(6)
     F.batch_norm(x, None, running, training=True, momentum=1.0)
     close(running, x.astype(float).var((0, 2, 3), ddof=1), 1e-4)
@@ -167,9 +176,13 @@ def test_a_jitted_training_step_updates_statistics_in_its_program() -> None:
         x = wf.tensor(np.random.default_rng(seed).standard_normal((2, 3, 5, 4)).astype(np.float32))
         np.testing.assert_array_equal(call(x).numpy(), plain(x).numpy())
     for name, value in lazy.state_dict().items():
-        np.testing.assert_array_equal(jitted.state_dict()[name].numpy(), value.numpy(), err_msg=name)
+        np.testing.assert_array_equal(
+            jitted.state_dict()[name].numpy(), value.numpy(), err_msg=name
+        )
     written = [out for k in wf.explain(call).kernels for out in k.outputs]
-    assert len(wf.explain(call).kernels) == 6 and written.count("float32[8]") >= 4  # weight, bias, both statistics
+    assert (
+        len(wf.explain(call).kernels) == 6 and written.count("float32[8]") >= 4
+    )  # weight, bias, both statistics
     assert written.count("int64[]") == 1  # the batches
 
 
@@ -179,15 +192,33 @@ def test_a_jitted_training_step_updates_statistics_in_its_program() -> None:
 @pytest.mark.parametrize(
     ("f", "says"),
     [
-        (lambda: nn.BatchNorm1d(3)(wf.zeros(1, 3)), r"more than one value per channel is needed.*\(1, 3\)"),
-        (lambda: nn.InstanceNorm2d(3)(wf.zeros(4, 3, 1, 1)), "more than one spatial element is needed"),
-        (lambda: nn.BatchNorm2d(3)(wf.zeros(4, 3)), r"BatchNorm2d: expected x of shape \(N, C, H, W\), got \(4, 3\)"),
-        (lambda: nn.BatchNorm1d(3)(wf.zeros(4, 5)), r"running_mean must have shape \(5,\) for x of shape \(4, 5\), not \(3,\)"),
+        (
+            lambda: nn.BatchNorm1d(3)(wf.zeros(1, 3)),
+            r"more than one value per channel is needed.*\(1, 3\)",
+        ),
+        (
+            lambda: nn.InstanceNorm2d(3)(wf.zeros(4, 3, 1, 1)),
+            "more than one spatial element is needed",
+        ),
+        (
+            lambda: nn.BatchNorm2d(3)(wf.zeros(4, 3)),
+            r"BatchNorm2d: expected x of shape \(N, C, H, W\), got \(4, 3\)",
+        ),
+        (
+            lambda: nn.BatchNorm1d(3)(wf.zeros(4, 5)),
+            r"running_mean must have shape \(5,\) for x of shape \(4, 5\), not \(3,\)",
+        ),
         (lambda: nn.BatchNorm1d(3)(wf.zeros(3)), r"expected x of shape \(N, C\) or \(N, C, L\)"),
-        (lambda: F.batch_norm(wf.zeros(4, 3), None, None), "running_mean and running_var are needed"),
+        (
+            lambda: F.batch_norm(wf.zeros(4, 3), None, None),
+            "running_mean and running_var are needed",
+        ),
         (lambda: F.group_norm(wf.zeros(4, 6), 4), "num_groups=4 does not divide the 6 channels"),
         (lambda: nn.GroupNorm(4, 6), "num_groups=4 must divide num_channels=6"),
-        (lambda: F.rms_norm(wf.zeros(4, 6), 5), r"rms_norm: the last axes of x must be normalized_shape=\(5,\)"),
+        (
+            lambda: F.rms_norm(wf.zeros(4, 6), 5),
+            r"rms_norm: the last axes of x must be normalized_shape=\(5,\)",
+        ),
         (lambda: F.instance_norm(wf.zeros(4)), r"expected x of shape \(N, C, ...\), got \(4,\)"),
     ],
 )
@@ -202,6 +233,8 @@ def test_a_refused_batch_changes_no_statistics() -> None:
         m(wf.ones(1, 3))
     assert m.running_mean.tolist() == [0, 0, 0] and m.num_batches_tracked.item() == 0
     m = nn.InstanceNorm1d(3, track_running_stats=True)
-    with pytest.raises(wf.errors.ShapeError, match=r"means over samples, but x has shape \(0, 3, 5\)"):
+    with pytest.raises(
+        wf.errors.ShapeError, match=r"means over samples, but x has shape \(0, 3, 5\)"
+    ):
         m(wf.ones(0, 3, 5))
     assert m.running_mean.tolist() == [0, 0, 0] and m.num_batches_tracked.item() == 0

@@ -1,4 +1,5 @@
-"""Methods of nn.Module that a subclass defines itself: the tree around honours them as torch does, which runs beside if there."""
+"""Methods of nn.Module that a subclass defines itself: the tree around honours them as torch does,
+which runs beside if there."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def frozen(library: Any) -> Any:
 
 
 def hiding(library: Any) -> Any:
-    """A layer that lists but one of its parameters, drops a name from its state, and is passed over by apply()."""
+    """A layer that lists but one of its parameters, drops a name from its state, and is passed over
+    by apply()."""
 
     class Hiding(library.nn.Module):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
@@ -77,7 +79,14 @@ def test_a_layer_decides_how_its_part_of_the_tree_trains(library: Any) -> None:
     stubborn.training = False
     net.train()
     layer = net[0][0]
-    assert [m.training for m in (net, net[0], layer, layer.norm, layer.rest, stubborn)] == [True, True, True, False, True, False]
+    assert [m.training for m in (net, net[0], layer, layer.norm, layer.rest, stubborn)] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
     net(library.ones(8, 3) * 5)
     assert layer.norm.running_mean.tolist() == [0.0, 0.0, 0.0]
     net.eval()
@@ -89,9 +98,15 @@ def test_a_layer_decides_how_its_part_of_the_tree_trains(library: Any) -> None:
 def test_a_conversion_reaches_what_parameters_do_not_list(library: Any, nested: bool) -> None:
     layer = hiding(library)
     net = library.nn.Sequential(layer) if nested else layer
-    for convert, dtype in (("double", library.float64), ("float", library.float32), ("half", library.float16)):
+    for convert, dtype in (
+        ("double", library.float64),
+        ("float", library.float32),
+        ("half", library.float16),
+    ):
         assert getattr(net, convert)() is net
-        dtypes = [t.dtype for t in (layer.first.weight, layer.first.bias, layer.second.weight, layer.seen)]
+        dtypes = [
+            t.dtype for t in (layer.first.weight, layer.first.bias, layer.second.weight, layer.seen)
+        ]
         assert dtypes == [dtype] * 4
     assert net.to(library.float64) is net and layer.second.bias.dtype is library.float64
 
@@ -116,7 +131,14 @@ def test_parameters_that_are_listed_are_those_that_learn(library: Any) -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_state_holds_what_a_layer_gives_for_itself(library: Any) -> None:
     net = library.nn.Sequential(library.nn.Sequential(hiding(library)), library.nn.Linear(2, 1))
-    names = {"0.0.seen", "0.0.first.weight", "0.0.first.bias", "0.0.second.weight", "1.weight", "1.bias"}
+    names = {
+        "0.0.seen",
+        "0.0.first.weight",
+        "0.0.first.bias",
+        "0.0.second.weight",
+        "1.weight",
+        "1.bias",
+    }
     assert set(net.state_dict()) == names
     keys = net.load_state_dict(net.state_dict(), strict=False)
     assert (keys.missing_keys, keys.unexpected_keys) == (["0.0.second.bias"], [])

@@ -1,4 +1,5 @@
-"""Parametrised, normalised and pruned weights: values and gradients against NumPy and torch, states, what is refused."""
+"""Parametrised, normalised and pruned weights: values and gradients against NumPy and torch,
+states, what is refused."""
 
 from __future__ import annotations
 
@@ -48,10 +49,14 @@ def test_a_weight_is_what_its_parametrization_makes_of_the_original() -> None:
     before, original = layer.weight.numpy(copy=True), layer.weight
     assert parametrize.register_parametrization(layer, "weight", Symmetric()) is layer
     np.testing.assert_array_equal(layer.weight.numpy(), np.triu(before) + np.triu(before, 1).T)
-    assert layer.parametrizations.weight.original is original and parametrize.is_parametrized(layer, "weight")
+    assert layer.parametrizations.weight.original is original and parametrize.is_parametrized(
+        layer, "weight"
+    )
     assert not parametrize.is_parametrized(layer, "bias") and parametrize.is_parametrized(layer)
     layer(wf.ones(2, 3)).sum().backward()
-    np.testing.assert_array_equal(original.grad.numpy(), np.triu(np.full((3, 3), 4.0)) - 2 * np.eye(3))
+    np.testing.assert_array_equal(
+        original.grad.numpy(), np.triu(np.full((3, 3), 4.0)) - 2 * np.eye(3)
+    )
     parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
     assert layer.weight is original and [*layer.state_dict()] == ["weight", "bias"][::-1]
     np.testing.assert_array_equal(layer.weight.numpy(), before)
@@ -67,7 +72,11 @@ def test_an_inverse_keeps_the_value_and_parametrizations_follow_each_other() -> 
     close(layer.weight, np.triu(before) + np.triu(before, 1).T)
     close(original, np.log(before))
     parametrize.remove_parametrizations(layer, "weight")
-    assert layer.weight is original and not parametrize.is_parametrized(layer) and not hasattr(layer, "parametrizations")
+    assert (
+        layer.weight is original
+        and not parametrize.is_parametrized(layer)
+        and not hasattr(layer, "parametrizations")
+    )
     close(layer.weight, np.triu(before) + np.triu(before, 1).T)
 
 
@@ -85,7 +94,10 @@ def test_weight_norm(axis: int | None) -> None:
     close(length, np.sqrt((before**2).sum(rest, keepdims=axis is not None)))
     g, v = wf.tensor(normal(*length.shape)), wf.tensor(normal(4, 5, seed=1))
     made = layer.parametrizations.weight[0]
-    close(made(g, v), g.numpy() * v.numpy() / np.sqrt((v.numpy() ** 2).sum(rest, keepdims=axis is not None)))
+    close(
+        made(g, v),
+        g.numpy() * v.numpy() / np.sqrt((v.numpy() ** 2).sum(rest, keepdims=axis is not None)),
+    )
     wf.check_grad(made, g, v)
 
 
@@ -146,8 +158,15 @@ def test_spectral_norm(name: str) -> None:
 def test_each_access_in_training_mode_goes_on_with_the_power_method(jitted: bool) -> None:
     layer = spectral_norm(linear().double())
     part, matrix = layer.parametrizations.weight[0], layer.parametrizations.weight.original.numpy()
-    part._u, part._v = nn.Buffer(normal(4) / np.linalg.norm(normal(4))), nn.Buffer(normal(5) / np.linalg.norm(normal(5)))
-    call, x, v = wf.jit(layer) if jitted else layer, wf.tensor(normal(2, 5)), part._v.numpy(copy=True)
+    part._u, part._v = (
+        nn.Buffer(normal(4) / np.linalg.norm(normal(4))),
+        nn.Buffer(normal(5) / np.linalg.norm(normal(5))),
+    )
+    call, x, v = (
+        wf.jit(layer) if jitted else layer,
+        wf.tensor(normal(2, 5)),
+        part._v.numpy(copy=True),
+    )
     for _ in range(3):
         u = matrix @ v / np.linalg.norm(matrix @ v)
         v = u @ matrix / np.linalg.norm(u @ matrix)
@@ -177,11 +196,19 @@ def test_the_least_elements_are_pruned_and_pruning_again_takes_from_what_is_left
         mask[order[:total]] = 0
         np.testing.assert_array_equal(layer.weight_mask.numpy(), mask.reshape(4, 5))
         np.testing.assert_array_equal(layer.weight.numpy(), before * mask.reshape(4, 5))
-    assert layer.weight_orig is original and [*layer.state_dict()] == ["bias", "weight_orig", "weight_mask"]
+    assert layer.weight_orig is original and [*layer.state_dict()] == [
+        "bias",
+        "weight_orig",
+        "weight_mask",
+    ]
     layer(wf.ones(1, 5)).sum().backward()
     np.testing.assert_array_equal(original.grad.numpy() != 0, layer.weight_mask.numpy() != 0)
     assert prune.is_pruned(nn.Sequential(layer)) and prune.remove(layer, "weight") is layer
-    assert layer.weight is original and not prune.is_pruned(layer) and [*layer.state_dict()] == ["bias", "weight"]
+    assert (
+        layer.weight is original
+        and not prune.is_pruned(layer)
+        and [*layer.state_dict()] == ["bias", "weight"]
+    )
     np.testing.assert_array_equal(layer.weight.numpy(), before * mask.reshape(4, 5))
 
 
@@ -190,26 +217,42 @@ def test_rows_are_pruned_by_their_norm_scores_by_what_is_given_and_at_random() -
     norms = np.linalg.norm(layer.weight.numpy(), axis=0)
     prune.ln_structured(layer, "weight", 0.4, 2, axis=1)
     prune.ln_structured(layer, "weight", 1, 2, axis=1)
-    assert (layer.weight_mask.numpy()[:, np.argsort(norms)[:3]] == 0).all() and layer.weight_mask.sum().item() == 8
+    assert (
+        layer.weight_mask.numpy()[:, np.argsort(norms)[:3]] == 0
+    ).all() and layer.weight_mask.sum().item() == 8
     given = prune.l1_unstructured(linear(), "weight", 6, importance_scores=scores)
-    assert {*np.flatnonzero(given.weight_mask.numpy() == 0)} == {*np.argsort(abs(scores).reshape(-1))[:6]}
-    drawn = [prune.random_structured(linear(), "weight", 2, axis=0).weight_mask.numpy() for _ in range(1)]
+    assert {*np.flatnonzero(given.weight_mask.numpy() == 0)} == {
+        *np.argsort(abs(scores).reshape(-1))[:6]
+    }
+    drawn = [
+        prune.random_structured(linear(), "weight", 2, axis=0).weight_mask.numpy() for _ in range(1)
+    ]
     assert sorted(drawn[0].sum(1)) == [0, 0, 5, 5]
-    again = prune.random_unstructured(prune.random_unstructured(nn.Linear(5, 4), "weight", 0.5), "weight", 0.5)
+    again = prune.random_unstructured(
+        prune.random_unstructured(nn.Linear(5, 4), "weight", 0.5), "weight", 0.5
+    )
     assert again.weight_mask.sum().item() == 5
 
 
 def test_copies_and_states_of_such_layers() -> None:
-    for layer in (weight_norm(linear()), spectral_norm(linear()).eval(), prune.l1_unstructured(linear(), "weight", 0.5)):
+    for layer in (
+        weight_norm(linear()),
+        spectral_norm(linear()).eval(),
+        prune.l1_unstructured(linear(), "weight", 0.5),
+    ):
         expected = layer(wf.ones(1, 5)).tolist()
         for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
             assert other(wf.ones(1, 5)).tolist() == expected
             (other(wf.ones(1, 5)) ** 2).sum().backward()
-            assert all(p.grad is None for p in layer.parameters()) and all(p.grad is not None for p in other.parameters())
+            assert all(p.grad is None for p in layer.parameters()) and all(
+                p.grad is not None for p in other.parameters()
+            )
         for p in other.parameters():
             p.assign(p * 2)
         other.load_state_dict(layer.state_dict())
-        assert other(wf.ones(1, 5)).tolist() == expected and other.double().weight.dtype is wf.float64
+        assert (
+            other(wf.ones(1, 5)).tolist() == expected and other.double().weight.dtype is wf.float64
+        )
 
 
 def test_a_normalised_layer_adds_a_kernel_for_its_lengths() -> None:
@@ -225,28 +268,76 @@ REFUSED: list[tuple[Callable[[nn.Module], Any], type[Exception], str]] = [
         "weight_norm: Linear has no weight 'wieght'; it has weight, bias",
     ),
     (lambda m: weight_norm(3), wf.errors.DTypeError, "weight_norm: module must be a Module, not 3"),  # type: ignore[arg-type]
-    (lambda m: weight_norm(weight_norm(m)), wf.errors.ArgumentError, r"weight_norm: Linear\.weight is parametrised already"),
-    (lambda m: weight_norm(m, axis=2), wf.errors.AxisError, "weight_norm: axis 2 is out of range"),
-    (lambda m: spectral_norm(m, n_power_iterations=0), wf.errors.ArgumentError, "n_power_iterations must be at least 1"),
-    (lambda m: parametrize.register_parametrization(m, "weight", nn.Flatten(0)), wf.errors.ShapeError, "Flatten must keep"),
-    (lambda m: parametrize.register_parametrization(m, "bias", abs), wf.errors.DTypeError, "a parametrization must be a Module"),  # type: ignore[arg-type]
-    (lambda m: parametrize.remove_parametrizations(m, "weight"), wf.errors.ArgumentError, "Linear.weight is not parametrised"),
     (
-        lambda m: parametrize.remove_parametrizations(weight_norm(m), "weight", leave_parametrized=False),
+        lambda m: weight_norm(weight_norm(m)),
+        wf.errors.ArgumentError,
+        r"weight_norm: Linear\.weight is parametrised already",
+    ),
+    (lambda m: weight_norm(m, axis=2), wf.errors.AxisError, "weight_norm: axis 2 is out of range"),
+    (
+        lambda m: spectral_norm(m, n_power_iterations=0),
+        wf.errors.ArgumentError,
+        "n_power_iterations must be at least 1",
+    ),
+    (
+        lambda m: parametrize.register_parametrization(m, "weight", nn.Flatten(0)),
+        wf.errors.ShapeError,
+        "Flatten must keep",
+    ),
+    (
+        lambda m: parametrize.register_parametrization(m, "bias", abs),
+        wf.errors.DTypeError,
+        "a parametrization must be a Module",
+    ),  # type: ignore[arg-type]
+    (
+        lambda m: parametrize.remove_parametrizations(m, "weight"),
+        wf.errors.ArgumentError,
+        "Linear.weight is not parametrised",
+    ),
+    (
+        lambda m: parametrize.remove_parametrizations(
+            weight_norm(m), "weight", leave_parametrized=False
+        ),
         wf.errors.ArgumentError,
         "there is one original, not 2",
     ),
-    (lambda m: setattr(weight_norm(m), "weight", nn.Parameter(wf.ones(4, 5))), wf.errors.ArgumentError, "is computed from other"),
-    (lambda m: prune.l1_unstructured(m, "weight", 1.5), wf.errors.ArgumentError, "amount must be a fraction from 0 to 1"),
-    (lambda m: prune.l1_unstructured(m, "weight", 21), wf.errors.ArgumentError, "amount=21 is not one of the numbers 0 to 20"),
-    (lambda m: prune.custom_from_mask(m, "bias", [1, 0]), wf.errors.ShapeError, r"the mask must have shape \(4,\), not \(2,\)"),
-    (lambda m: prune.l1_unstructured(m, "bias", 1, [1.0]), wf.errors.ShapeError, "importance_scores must have shape"),
-    (lambda m: prune.remove(m, "weight"), wf.errors.ArgumentError, "remove: Linear has no pruned weight 'weight'"),
+    (
+        lambda m: setattr(weight_norm(m), "weight", nn.Parameter(wf.ones(4, 5))),
+        wf.errors.ArgumentError,
+        "is computed from other",
+    ),
+    (
+        lambda m: prune.l1_unstructured(m, "weight", 1.5),
+        wf.errors.ArgumentError,
+        "amount must be a fraction from 0 to 1",
+    ),
+    (
+        lambda m: prune.l1_unstructured(m, "weight", 21),
+        wf.errors.ArgumentError,
+        "amount=21 is not one of the numbers 0 to 20",
+    ),
+    (
+        lambda m: prune.custom_from_mask(m, "bias", [1, 0]),
+        wf.errors.ShapeError,
+        r"the mask must have shape \(4,\), not \(2,\)",
+    ),
+    (
+        lambda m: prune.l1_unstructured(m, "bias", 1, [1.0]),
+        wf.errors.ShapeError,
+        "importance_scores must have shape",
+    ),
+    (
+        lambda m: prune.remove(m, "weight"),
+        wf.errors.ArgumentError,
+        "remove: Linear has no pruned weight 'weight'",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("call", "kind", "says"), REFUSED, ids=[says for _, _, says in REFUSED])
-def test_what_is_refused(call: Callable[[nn.Module], Any], kind: type[Exception], says: str) -> None:
+def test_what_is_refused(
+    call: Callable[[nn.Module], Any], kind: type[Exception], says: str
+) -> None:
     with pytest.raises(kind, match=says):
         call(linear())
 
@@ -266,9 +357,13 @@ def gradients_agree(mine: nn.Module, theirs: Any, x: Array) -> None:
     np.testing.assert_allclose(out.numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
     (out * out).sum().backward()
     (expected * expected).sum().backward()
-    for (name, p), (other, q) in zip(mine.named_parameters(), theirs.named_parameters(), strict=True):
+    for (name, p), (other, q) in zip(
+        mine.named_parameters(), theirs.named_parameters(), strict=True
+    ):
         assert name == other
-        np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(
+            p.grad.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-5, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("name", ["weight_norm", "spectral_norm"])
@@ -285,7 +380,9 @@ def test_torchs_states_values_and_gradients(name: str, kind: str) -> None:
         theirs.zero_grad()
         gradients_agree(mine, theirs, x.astype(np.float32))
     for what, value in theirs.state_dict().items():
-        np.testing.assert_allclose(mine.state_dict()[what].numpy(), value.numpy(), rtol=1e-5, atol=1e-6, err_msg=what)
+        np.testing.assert_allclose(
+            mine.state_dict()[what].numpy(), value.numpy(), rtol=1e-5, atol=1e-6, err_msg=what
+        )
 
 
 def test_torchs_pruning() -> None:
@@ -293,7 +390,10 @@ def test_torchs_pruning() -> None:
     pruning = pytest.importorskip("torch.nn.utils.prune")
     mine, theirs = linear(), torch.nn.Linear(5, 4)
     theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in mine.state_dict().items()})
-    for make in (lambda p, m: p.l1_unstructured(m, "weight", 0.3), lambda p, m: p.l1_unstructured(m, "weight", 0.5)):
+    for make in (
+        lambda p, m: p.l1_unstructured(m, "weight", 0.3),
+        lambda p, m: p.l1_unstructured(m, "weight", 0.5),
+    ):
         make(prune, mine)
         make(pruning, theirs)
         np.testing.assert_array_equal(mine.weight_mask.numpy(), theirs.weight_mask.numpy())

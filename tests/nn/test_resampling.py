@@ -1,4 +1,5 @@
-"""Images of other sizes, and windows as columns: values against NumPy, gradients, kernels, and what is refused."""
+"""Images of other sizes, and windows as columns: values against NumPy, gradients, kernels, and what
+is refused."""
 
 from __future__ import annotations
 
@@ -23,8 +24,15 @@ def test_nearest_elements() -> None:
 def test_means_of_neighbours_are_on_straight_lines() -> None:
     """A ramp stays one, up to its ends, which repeat unless corners are kept."""
     ramp = np.arange(5.0).reshape(1, 1, 5)
-    close(F.interpolate(ramp, 9, mode="linear", align_corners=True), np.linspace(0, 4, 9).reshape(1, 1, 9), 1e-6)
-    close(F.interpolate(ramp, 10, mode="linear"), (np.arange(10) / 2 - 0.25).clip(0, 4).reshape(1, 1, 10))
+    close(
+        F.interpolate(ramp, 9, mode="linear", align_corners=True),
+        np.linspace(0, 4, 9).reshape(1, 1, 9),
+        1e-6,
+    )
+    close(
+        F.interpolate(ramp, 10, mode="linear"),
+        (np.arange(10) / 2 - 0.25).clip(0, 4).reshape(1, 1, 10),
+    )
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear"])
@@ -42,12 +50,20 @@ def test_16_bit_floats_round_once() -> None:
     x = normal(1, 2, 7, 6).astype(np.float16)
     got = F.interpolate(x, (12, 15), mode="bilinear")
     assert got.dtype is wf.float16
-    close(got, F.interpolate(x.astype(np.float32), (12, 15), mode="bilinear").numpy().astype(np.float16), 0)
+    close(
+        got,
+        F.interpolate(x.astype(np.float32), (12, 15), mode="bilinear").numpy().astype(np.float16),
+        0,
+    )
 
 
 def test_kernels() -> None:
-    """Repeated elements are read in place; means are products with shares, axis by axis, in both directions."""
-    x, g = (wf.tensor(normal(*s, seed=len(s)).astype(np.float32)) for s in ((4, 8, 16, 16), (4, 8, 32, 32)))
+    """Repeated elements are read in place; means are products with shares, axis by axis, in both
+    directions."""
+    x, g = (
+        wf.tensor(normal(*s, seed=len(s)).astype(np.float32))
+        for s in ((4, 8, 16, 16), (4, 8, 32, 32))
+    )
     assert len(wf.explain(F.interpolate(x, scale_factor=2).relu()).kernels) == 1
     y = F.interpolate(x, scale_factor=2, mode="bilinear")
     for out in (y, wf.grad(y, x, g)):
@@ -63,9 +79,18 @@ def test_kernels() -> None:
         ({"size": 0}, "there is no image of"),
         ({"scale_factor": -1.0}, "scale_factor must be a positive number or 2 of them, not -1.0"),
         ({"scale_factor": (2, 2, 2)}, "scale_factor must be a positive number or 2 of them"),
-        ({"size": 4, "mode": "cubic"}, "mode must be 'nearest', 'nearest-exact', 'linear', 'bilinear' or 'trilinear'"),
-        ({"size": 4, "mode": "linear"}, r"mode 'linear' takes x of shape \(N, C, L\), got \(1, 2, 3, 4\)"),
-        ({"size": 4, "align_corners": True}, "align_corners is for modes 'linear', 'bilinear' and 'trilinear'"),
+        (
+            {"size": 4, "mode": "cubic"},
+            "mode must be 'nearest', 'nearest-exact', 'linear', 'bilinear' or 'trilinear'",
+        ),
+        (
+            {"size": 4, "mode": "linear"},
+            r"mode 'linear' takes x of shape \(N, C, L\), got \(1, 2, 3, 4\)",
+        ),
+        (
+            {"size": 4, "align_corners": True},
+            "align_corners is for modes 'linear', 'bilinear' and 'trilinear'",
+        ),
     ],
 )
 def test_interpolate_says_what_it_expects(kwargs: dict[str, Any], says: str) -> None:
@@ -107,7 +132,10 @@ def test_fold_is_the_gradient_of_unfold() -> None:
 
 
 def test_fold_says_what_it_expects() -> None:
-    with pytest.raises(wf.errors.ShapeError, match=r"columns of shape \(N, C \* 4, 16\), but x has shape \(1, 8, 9\)"):
+    with pytest.raises(
+        wf.errors.ShapeError,
+        match=r"columns of shape \(N, C \* 4, 16\), but x has shape \(1, 8, 9\)",
+    ):
         F.fold(wf.zeros(1, 8, 9), (5, 5), 2)
     with pytest.raises(wf.errors.ShapeError, match="that no image has"):
         F.fold(wf.zeros(1, 16, 1), (3, 3), 4)

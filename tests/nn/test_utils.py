@@ -1,4 +1,5 @@
-"""nn.utils against NumPy and torch: gradients that are limited, parameters as one vector; kernels, and what is refused."""
+"""nn.utils against NumPy and torch: gradients that are limited, parameters as one vector; kernels,
+and what is refused."""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ def test_gradients_are_scaled_as_in_torch(order: Any) -> None:
     for p, g in zip(theirs, gradients(), strict=True):
         p.grad = torch.tensor(g)
     wanted = torch.nn.utils.clip_grad_norm_(theirs, 0.5, order)
-    assert utils.clip_grad_norm_(params, 0.5, order).item() == pytest.approx(wanted.item(), rel=1e-12)
+    assert utils.clip_grad_norm_(params, 0.5, order).item() == pytest.approx(
+        wanted.item(), rel=1e-12
+    )
     for got, p in zip(grads(params), theirs, strict=True):
         np.testing.assert_allclose(got, p.grad.numpy(), rtol=1e-12)
 
@@ -88,7 +91,9 @@ def test_half_gradients_are_summed_in_float32() -> None:
 def test_a_norm_that_is_not_finite_spoils_all_or_is_refused(wrong: float) -> None:
     params = parameters([np.array([1.0, wrong]), np.array([2.0])])
     before = [p.grad for p in params]
-    with pytest.raises(ValueError, match=r"clip_grad_norm_: the gradients' norm of order 2 is (nan|inf)"):
+    with pytest.raises(
+        ValueError, match=r"clip_grad_norm_: the gradients' norm of order 2 is (nan|inf)"
+    ):
         utils.clip_grad_norm_(params, 1.0, error_if_nonfinite=True)
     assert all(p.grad is g for p, g in zip(params, before, strict=True))
     utils.clip_grad_norm_(params, 1.0)
@@ -122,7 +127,9 @@ def network() -> wf.nn.Module:
 
 def batch() -> tuple[wf.Tensor, wf.Tensor]:
     rng = np.random.default_rng(0)
-    return wf.tensor(rng.standard_normal((16, 8)).astype("float32")), wf.tensor(rng.integers(0, 4, 16))
+    return wf.tensor(rng.standard_normal((16, 8)).astype("float32")), wf.tensor(
+        rng.integers(0, 4, 16)
+    )
 
 
 def test_clipping_joins_the_one_program_of_a_step() -> None:
@@ -162,11 +169,14 @@ def test_the_limit_may_be_a_number_of_a_jitted_function() -> None:
 
 
 def test_clipping_adds_few_kernels_to_a_step() -> None:
-    """The sums of squares join the kernels that compute the gradients; what is left is one kernel, and updates behind it."""
+    """The sums of squares join the kernels that compute the gradients; what is left is one kernel,
+    and updates behind it."""
     counts = []
     for make in (optim.SGD, Clipped):
         wf.manual_seed(0)
-        convolution = wf.nn.Sequential(wf.nn.Conv2d(1, 4, 3), wf.nn.ReLU(), wf.nn.MaxPool2d(2), wf.nn.Flatten())
+        convolution = wf.nn.Sequential(
+            wf.nn.Conv2d(1, 4, 3), wf.nn.ReLU(), wf.nn.MaxPool2d(2), wf.nn.Flatten()
+        )
         model = wf.nn.Sequential(convolution, wf.nn.Linear(4 * 36, 10))
         step = wf.jit(stepper(model, make(model.parameters(), 0.1)))
         x, y = wf.zeros((32, 1, 14, 14)), wf.tensor(np.arange(32) % 10)
@@ -197,11 +207,15 @@ def test_gradients_flow_through_the_vector() -> None:
 
 def test_a_function_of_a_vector_sets_the_weights_of_a_network() -> None:
     model, other = network(), network()
-    utils.vector_to_parameters(utils.parameters_to_vector(model.parameters()) * 3, other.parameters())
+    utils.vector_to_parameters(
+        utils.parameters_to_vector(model.parameters()) * 3, other.parameters()
+    )
     x = batch()[0]
     first, second = (m(x).numpy() for m in (model, other))
     h = np.maximum(x.numpy() @ model[0].weight.numpy().T * 3 + 3 * model[0].bias.numpy(), 0)
-    np.testing.assert_allclose(second, h @ model[2].weight.numpy().T * 3 + 3 * model[2].bias.numpy(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        second, h @ model[2].weight.numpy().T * 3 + 3 * model[2].bias.numpy(), rtol=1e-4, atol=1e-4
+    )
     assert not np.allclose(first, second)
 
 
@@ -209,22 +223,68 @@ def test_a_function_of_a_vector_sets_the_weights_of_a_network() -> None:
 
 P = wf.nn.Parameter(wf.ones(3))
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: utils.clip_grad_norm_([P], -1.0), ValueError, "clip_grad_norm_: max_norm must be at least 0, not -1.0"),
-    (lambda: utils.clip_grad_norm_([P], nan), ValueError, "clip_grad_norm_: max_norm must be at least 0, not nan"),
-    (lambda: utils.clip_grad_norm_([P], "a"), TypeError, "clip_grad_norm_: max_norm must be a real number"),  # type: ignore[arg-type]
-    (lambda: utils.clip_grad_norm_([P], 1.0, 0), ValueError, "clip_grad_norm_: norm_type must be greater than 0, not 0"),
-    (lambda: utils.clip_grad_norm_([1.0], 1.0), TypeError, "clip_grad_norm_: every parameter must be a Tensor, not 1.0"),  # type: ignore[list-item]
-    (lambda: utils.clip_grad_norm_(3, 1.0), TypeError, "clip_grad_norm_: parameters must be a sequence"),  # type: ignore[arg-type]
-    (lambda: utils.clip_grad_value_([P], -2), ValueError, "clip_grad_value_: clip_value must be at least 0, not -2"),
-    (lambda: utils.parameters_to_vector([]), ValueError, "parameters_to_vector: there are no parameters"),
-    (lambda: utils.vector_to_parameters([1.0], [P]), TypeError, "vector_to_parameters: vec must be a Tensor"),  # type: ignore[arg-type]
-    (lambda: utils.vector_to_parameters(wf.ones(4), [P]), ValueError, "vec has shape (4,), but the parameters have 3 elements"),
-    (lambda: utils.vector_to_parameters(wf.ones(3, 1), [P]), ValueError, "vec has shape (3, 1), but the parameters have 3"),
+    (
+        lambda: utils.clip_grad_norm_([P], -1.0),
+        ValueError,
+        "clip_grad_norm_: max_norm must be at least 0, not -1.0",
+    ),
+    (
+        lambda: utils.clip_grad_norm_([P], nan),
+        ValueError,
+        "clip_grad_norm_: max_norm must be at least 0, not nan",
+    ),
+    (
+        lambda: utils.clip_grad_norm_([P], "a"),
+        TypeError,
+        "clip_grad_norm_: max_norm must be a real number",
+    ),  # type: ignore[arg-type]
+    (
+        lambda: utils.clip_grad_norm_([P], 1.0, 0),
+        ValueError,
+        "clip_grad_norm_: norm_type must be greater than 0, not 0",
+    ),
+    (
+        lambda: utils.clip_grad_norm_([1.0], 1.0),
+        TypeError,
+        "clip_grad_norm_: every parameter must be a Tensor, not 1.0",
+    ),  # type: ignore[list-item]
+    (
+        lambda: utils.clip_grad_norm_(3, 1.0),
+        TypeError,
+        "clip_grad_norm_: parameters must be a sequence",
+    ),  # type: ignore[arg-type]
+    (
+        lambda: utils.clip_grad_value_([P], -2),
+        ValueError,
+        "clip_grad_value_: clip_value must be at least 0, not -2",
+    ),
+    (
+        lambda: utils.parameters_to_vector([]),
+        ValueError,
+        "parameters_to_vector: there are no parameters",
+    ),
+    (
+        lambda: utils.vector_to_parameters([1.0], [P]),
+        TypeError,
+        "vector_to_parameters: vec must be a Tensor",
+    ),  # type: ignore[arg-type]
+    (
+        lambda: utils.vector_to_parameters(wf.ones(4), [P]),
+        ValueError,
+        "vec has shape (4,), but the parameters have 3 elements",
+    ),
+    (
+        lambda: utils.vector_to_parameters(wf.ones(3, 1), [P]),
+        ValueError,
+        "vec has shape (3, 1), but the parameters have 3",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), WRONG, ids=[text for _, _, text in WRONG])
-def test_what_does_not_fit_is_refused(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
+def test_what_does_not_fit_is_refused(
+    call: Callable[[], Any], kind: type[Exception], text: str
+) -> None:
     with pytest.raises(kind, match=re.escape(text)) as caught:
         call()
     assert isinstance(caught.value, wf.errors.WeftError) and P.tolist() == [1.0, 1.0, 1.0]

@@ -1,4 +1,5 @@
-"""Functions and layers of three spatial axes: values against NumPy, gradients, schedules, and what is refused."""
+"""Functions and layers of three spatial axes: values against NumPy, gradients, schedules, and what
+is refused."""
 
 from __future__ import annotations
 
@@ -45,7 +46,10 @@ VALUES: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Array]] = {
     "conv": (lambda x: F.conv3d(x, W, B, stride=2, padding=1), convolved(X, W, B)),
     "max pool": (lambda x: F.max_pool3d(x, (2, 1, 3), 2), windows(X, (2, 1, 3), 2).max((5, 6, 7))),
     "average": (lambda x: F.avg_pool3d(x, 2), windows(X, (2, 2, 2), 2).mean((5, 6, 7))),
-    "adaptive average": (lambda x: F.adaptive_avg_pool3d(x, (2, 1, 3)), X.reshape(2, 3, 2, 2, 1, 5, 3, 2).mean((3, 5, 7))),
+    "adaptive average": (
+        lambda x: F.adaptive_avg_pool3d(x, (2, 1, 3)),
+        X.reshape(2, 3, 2, 2, 1, 5, 3, 2).mean((3, 5, 7)),
+    ),
     "batch norm": (nn.BatchNorm3d(3).double(), standardised(X, (0, *SPATIAL))),
     "instance norm": (nn.InstanceNorm3d(3).double(), standardised(X, SPATIAL)),
     "trilinear": (lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"), upsampled(X)),
@@ -80,7 +84,9 @@ def test_places_of_the_greatest_lie_in_the_flattened_volume() -> None:
 
 
 def test_a_convolution_and_its_gradients_read_windows_where_they_lie() -> None:
-    x, w = (wf.tensor(normal(*s).astype(np.float32)) for s in ((2, 16, 8, 16, 16), (16, 16, 3, 3, 3)))
+    x, w = (
+        wf.tensor(normal(*s).astype(np.float32)) for s in ((2, 16, 8, 16, 16), (16, 16, 3, 3, 3))
+    )
     y = F.conv3d(x, w, padding=1)
     for found in (wf.explain(y.relu()), wf.explain(wf.grad((y * y).sum(), [x, w]))):
         kinds = [k.schedule.split(":")[0] for k in found.kernels if k.kind == "contraction"]
@@ -95,5 +101,7 @@ def test_what_is_no_volume_is_refused() -> None:
         (lambda: nn.ZeroPad3d(1)(image), "ZeroPad3d"),
         (lambda: nn.BatchNorm3d(3)(image), "BatchNorm3d"),
     ):
-        with pytest.raises(wf.errors.ShapeError, match=rf"{name}: expected x of shape \(N, C, D, H, W\)"):
+        with pytest.raises(
+            wf.errors.ShapeError, match=rf"{name}: expected x of shape \(N, C, D, H, W\)"
+        ):
             call()

@@ -1,4 +1,5 @@
-"""Whatever is passed to a layer or a function of nn, an error of Weft's says whose argument is wrong."""
+"""Whatever is passed to a layer or a function of nn, an error of Weft's says whose argument is
+wrong."""
 
 from __future__ import annotations
 
@@ -15,12 +16,45 @@ from weft import nn
 
 F, T = nn.functional, nn.data.transforms
 ANYTHING: tuple[Any, ...] = (
-    *(3, -1, 2.5, float("nan"), 10**400, True, None, "a", [], [1, 2], [[1, "a"]], {}, object(), np.zeros((2, 2), object)),
-    *(np.zeros((2, 2)), wf.zeros(0), wf.zeros(2, 3), wf.zeros(2, 2, 2, 2, 2, 2), wf.tensor([True]), wf.arange(3)),
+    *(
+        3,
+        -1,
+        2.5,
+        float("nan"),
+        10**400,
+        True,
+        None,
+        "a",
+        [],
+        [1, 2],
+        [[1, "a"]],
+        {},
+        object(),
+        np.zeros((2, 2), object),
+    ),
+    *(
+        np.zeros((2, 2)),
+        wf.zeros(0),
+        wf.zeros(2, 3),
+        wf.zeros(2, 2, 2, 2, 2, 2),
+        wf.tensor([True]),
+        wf.arange(3),
+    ),
     wf.zeros((2, 2, 4), dtype="int32"),
 )
 FITTING: dict[str, Any] = {
-    **dict.fromkeys(["kernel_size", "output_size", "threshold", "value", "upscale_factor", "downscale_factor", "axis"], 1),
+    **dict.fromkeys(
+        [
+            "kernel_size",
+            "output_size",
+            "threshold",
+            "value",
+            "upscale_factor",
+            "downscale_factor",
+            "axis",
+        ],
+        1,
+    ),
     **{
         "num_layers": 1,
         "unflattened_size": (1, 2),
@@ -29,8 +63,19 @@ FITTING: dict[str, Any] = {
         "pad": (1, 1),
     },
 }
-SMALL = {"d_model": 2, "nhead": 2, "num_decoder_layers": 1, "dim_feedforward": 2, "custom_encoder": FITTING["encoder_layer"]}
-HEADS = {*nn.layers.__all__, *F.__all__, "Parameter", "flatten"}  # a layer speaks for itself, or lets its function speak
+SMALL = {
+    "d_model": 2,
+    "nhead": 2,
+    "num_decoder_layers": 1,
+    "dim_feedforward": 2,
+    "custom_encoder": FITTING["encoder_layer"],
+}
+HEADS = {
+    *nn.layers.__all__,
+    *F.__all__,
+    "Parameter",
+    "flatten",
+}  # a layer speaks for itself, or lets its function speak
 LAYERS = [name for name in nn.layers.__all__ if name not in nn.layers.container.__all__]
 
 
@@ -54,7 +99,10 @@ def call(function: Callable[..., Any], given: dict[str, Any]) -> Any:
     """Positional arguments by their places, as far as they are given in order."""
     parameters = inspect.signature(function).parameters
     places = [name for name in given if parameters[name].kind == inspect.Parameter.POSITIONAL_ONLY]
-    return function(*(given[name] for name in places), **{name: x for name, x in given.items() if name not in places})
+    return function(
+        *(given[name] for name in places),
+        **{name: x for name, x in given.items() if name not in places},
+    )
 
 
 def check(attempts: Iterator[Callable[[], Any]]) -> int:
@@ -76,13 +124,18 @@ def check(attempts: Iterator[Callable[[], Any]]) -> int:
 MADE_SLOWLY = ("Transformer", "TransformerDecoderLayer")  # with the arguments of an encoder's layer
 
 
-@pytest.mark.parametrize("name", [*(name for name in LAYERS if name not in MADE_SLOWLY), *rarely(*MADE_SLOWLY)])
+@pytest.mark.parametrize(
+    "name", [*(name for name in LAYERS if name not in MADE_SLOWLY), *rarely(*MADE_SLOWLY)]
+)
 def test_what_a_layer_is_made_with(name: str) -> None:
     kind = getattr(nn, name)
     check(calls(kind, required(kind, lambda: 2)))
 
 
-@pytest.mark.parametrize("name", [*(name for name in LAYERS if name not in ("Identity", "Transformer")), *rarely("Transformer")])
+@pytest.mark.parametrize(
+    "name",
+    [*(name for name in LAYERS if name not in ("Identity", "Transformer")), *rarely("Transformer")],
+)
 def test_what_a_layer_is_called_with(name: str) -> None:
     kind = getattr(nn, name)
     layer = kind(**required(kind, lambda: 2))
@@ -105,7 +158,11 @@ def test_what_is_no_path(name: str) -> None:
             next(iter(getattr(nn.data, name)(value)))
 
 
-@pytest.mark.parametrize("transform", [T.ToTensor(), T.Normalize(0, 1), T.RandomHorizontalFlip(), T.RandomCrop(2)], ids=repr)
+@pytest.mark.parametrize(
+    "transform",
+    [T.ToTensor(), T.Normalize(0, 1), T.RandomHorizontalFlip(), T.RandomCrop(2)],
+    ids=repr,
+)
 def test_what_is_no_image(transform: Any) -> None:
     for value in (None, 3, "a", [], [[1, "a"]], [1, [2]], {}, object(), wf.zeros(2)):
         for call in (transform, transform.batch):
@@ -117,13 +174,22 @@ def test_what_is_no_image(transform: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: nn.data.Subset("ab", [[0], [1, 2]]), "Subset: indices must be a sequence of integers"),
+        (
+            lambda: nn.data.Subset("ab", [[0], [1, 2]]),
+            "Subset: indices must be a sequence of integers",
+        ),
         (lambda: nn.data.Subset("ab", [0])[1], "Subset: there is no row 1 in a data set of 1"),
         (lambda: nn.data.BucketBatchSampler([1, [2]], 1), "BucketBatchSampler: lengths"),  # type: ignore[list-item]
-        (lambda: nn.data.read_glove("words.txt", 3), "read_glove: the vocabulary must be a Vocabulary, not 3"),  # type: ignore[arg-type]
+        (
+            lambda: nn.data.read_glove("words.txt", 3),
+            "read_glove: the vocabulary must be a Vocabulary, not 3",
+        ),  # type: ignore[arg-type]
         (lambda: nn.Linear(2, 1).get_parameter([]), r"Linear has no parameter []"),  # type: ignore[arg-type]
         (lambda: nn.ModuleDict()[{}], "ModuleDict: there is no layer {}"),  # type: ignore[index]
-        (lambda: nn.optim.Optimizer([wf.ones(1)], 3), "Optimizer: hyperparameters must be a dict, not 3"),  # type: ignore[arg-type]
+        (
+            lambda: nn.optim.Optimizer([wf.ones(1)], 3),
+            "Optimizer: hyperparameters must be a dict, not 3",
+        ),  # type: ignore[arg-type]
         (lambda: nn.CrossEntropyLoss(weight="a"), "CrossEntropyLoss: weight must be a Tensor"),
         (lambda: wf.compile([], updates=[3]), "compile: updates[0] must be a pair"),  # type: ignore[list-item]
     ],
@@ -136,7 +202,13 @@ def test_what_else_is_refused_by_name(call: Callable[[], object], text: str) -> 
 
 def test_the_line_is_that_of_the_call() -> None:
     layer = nn.Sequential(nn.Flatten(), nn.Linear(3, 1))
-    with pytest.raises(wf.errors.ShapeError, match="linear: the last axis of x must be in_features=3") as caught:
+    with pytest.raises(
+        wf.errors.ShapeError, match="linear: the last axis of x must be in_features=3"
+    ) as caught:
         layer(wf.ones(2, 4))  # to blame
-    frames = [frame for frame in traceback.extract_tb(caught.value.__traceback__) if frame.filename == __file__]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(caught.value.__traceback__)
+        if frame.filename == __file__
+    ]
     assert frames[-1].line == "layer(wf.ones(2, 4))  # to blame"

@@ -1,4 +1,5 @@
-"""The GPU benchmark runs, on the CPU and in small: every row is checked and timed, what fails is said."""
+"""The GPU benchmark runs, on the CPU and in small: every row is checked and timed, what fails is
+said."""
 
 from __future__ import annotations
 
@@ -26,12 +27,21 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_every_row_is_checked_timed_and_written(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, SCRIPT, *QUICK, "--out", tmp_path], check=False, capture_output=True, text=True, timeout=120
+        [sys.executable, SCRIPT, *QUICK, "--out", tmp_path],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert run.returncode == 0, run.stdout + run.stderr
     results = json.loads((tmp_path / "results.json").read_text())
     groups = [row["group"] for row in results["rows"]]
-    assert [groups.count(group) for group in ("memory", "products", "attention", "training")] == [9, 6, 4, 4]
+    assert [groups.count(group) for group in ("memory", "products", "attention", "training")] == [
+        9,
+        6,
+        4,
+        4,
+    ]
     assert all(row["seconds"]["weft"] > 0 and not row["failed"] for row in results["rows"])
     table = (tmp_path / "table.md").read_text()
     assert table.count("\n| ") == len(groups) + 4 and "Not there" not in table
@@ -56,12 +66,21 @@ def test_a_wrong_result_is_not_timed(scripts: None, monkeypatch: pytest.MonkeyPa
 
 def test_without_a_gpu_the_script_says_what_is_missing() -> None:
     hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    run = subprocess.run([sys.executable, SCRIPT, "--small"], check=False, capture_output=True, text=True, timeout=60, env=hidden)
+    run = subprocess.run(
+        [sys.executable, SCRIPT, "--small"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=hidden,
+    )
     assert run.returncode == 1 and run.stderr.startswith("there is nothing to measure on: ")
 
 
 @needs_compiler
-def test_on_a_device_times_are_between_its_events(scripts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_device_times_are_between_its_events(
+    scripts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import gpu
     import gpu_cases
     import gpu_training
@@ -69,14 +88,22 @@ def test_on_a_device_times_are_between_its_events(scripts: None, monkeypatch: py
     device().launches = 0
     monkeypatch.setattr(gpu, "SLICE", 1e-9)
     bench = gpu.Bench("cuda", [], 1, float("inf"))
-    cases = [gpu_cases.memory_cases(True)[1], gpu_cases.product_cases(True)[0], gpu_training.trainings(True)[0]]
+    cases = [
+        gpu_cases.memory_cases(True)[1],
+        gpu_cases.product_cases(True)[0],
+        gpu_training.trainings(True)[0],
+    ]
     rows = [bench.measure(case) for case in cases]
-    assert [row["failed"] for row in rows] == [{}] * 3 and all(row["seconds"]["weft"] > 0 for row in rows)
+    assert [row["failed"] for row in rows] == [{}] * 3 and all(
+        row["seconds"]["weft"] > 0 for row in rows
+    )
     assert device().launches > 100 and gpu.copy_speed("cuda", True) > 0
 
 
 @needs_compiler
-def test_a_network_learns_on_a_device_as_on_the_cpu_in_bfloat16(scripts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_learns_on_a_device_as_on_the_cpu_in_bfloat16(
+    scripts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import gpu_training
     from gpu_systems import Weft
 
@@ -96,7 +123,9 @@ def test_a_peer_that_is_not_there_is_said(scripts: None) -> None:
     assert "computes on GPUs alone" in gpu.Bench("cpu", ["cupy"], 1, 0.0).absent["cupy"]
 
 
-def test_missing_packages_come_from_a_folder_of_wheels(scripts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_come_from_a_folder_of_wheels(
+    scripts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import gpu
 
     wheels, into = tmp_path / "wheels", tmp_path / "into"
@@ -105,8 +134,14 @@ def test_missing_packages_come_from_a_folder_of_wheels(scripts: None, tmp_path: 
         about = "weft_try-1.0.dist-info"
         wheel.writestr("weft_try.py", "VALUE = 7\n")
         wheel.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: weft-try\nVersion: 1.0\n")
-        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{about}/RECORD", f"weft_try.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n")
+        wheel.writestr(
+            f"{about}/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        wheel.writestr(
+            f"{about}/RECORD",
+            f"weft_try.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n",
+        )
     (wheels / "numpy-0.0-py3-none-any.whl").touch()  # there already, so it is not even opened
     monkeypatch.setattr(sys, "path", [*sys.path])
     gpu.install(wheels, str(into))

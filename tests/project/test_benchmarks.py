@@ -1,4 +1,5 @@
-"""The benchmark scripts run, on grids of a moment: what they print has the rows and the summary they promise."""
+"""The benchmark scripts run, on grids of a moment: what they print has the rows and the summary
+they promise."""
 
 import os
 import re
@@ -25,9 +26,14 @@ def test_gemm_prints_a_row_a_product_and_a_summary(threads):
     head, *rows = printed("gemm.py", "--sizes", "16,97,3x300x17", "--threads", threads, *QUICK)
     products, summaries = rows[:24], rows[24:]
     assert head.startswith("M x N x K")
-    assert all(re.search(r"(nn|nt|tn|tt)  float(32|64) +\d+\.\d\d us +\d+\.\d +\d+\.\d% +\d+\.\d%$", row) for row in products)
+    assert all(
+        re.search(r"(nn|nt|tn|tt)  float(32|64) +\d+\.\d\d us +\d+\.\d +\d+\.\d% +\d+\.\d%$", row)
+        for row in products
+    )
     assert [line.split()[:3] for line in summaries] == [
-        [dtype, kind, "4"] for dtype in ("float32", "float64") for kind in ("large", "skinny", "small")
+        [dtype, kind, "4"]
+        for dtype in ("float32", "float64")
+        for kind in ("large", "skinny", "small")
     ]
 
 
@@ -43,10 +49,14 @@ def test_gemm_measures_another_target():
 
 def test_reductions_print_a_row_a_case_and_the_slowest():
     cases = "100x64:1:sum:float32,64x100:0:max:float64,5x6x7t:0+2:sum:int8,50x8s:all:sum:bfloat16,9x99:1:argmax:float32"
-    head, *rows = printed("reductions.py", "--case", cases, "--threads", "2", "--worst", "2", *QUICK)
+    head, *rows = printed(
+        "reductions.py", "--case", cases, "--threads", "2", "--worst", "2", *QUICK
+    )
     assert head.startswith("shape:axes:operation:dtype")
     assert [row.split()[0] for row in rows[:5]] == cases.split(",")
-    assert all(re.search(r"K +\d+\.\d us +\d+\.\d +\d+\.\d%$", row) for row in [*rows[:5], *rows[6:]])
+    assert all(
+        re.search(r"K +\d+\.\d us +\d+\.\d +\d+\.\d%$", row) for row in [*rows[:5], *rows[6:]]
+    )
     assert rows[5].startswith("median") and len(rows) == 8
 
 
@@ -63,8 +73,12 @@ def test_startup_prints_each_measurement_beside_its_target():
     assert head.split() == ["cold", "target", "warm", "target"]
     cells = [row[36:].split() for row in rows]
     assert len(cells) == 8 and all(len(c) == 4 and float(c[0]) > 0 for c in cells)
-    first_step = next(c for row, c in zip(rows, cells, strict=True) if row.startswith("first LeNet step"))
-    assert float(first_step[2]) < float(first_step[0]), "a program from the disk costs no compilation"
+    first_step = next(
+        c for row, c in zip(rows, cells, strict=True) if row.startswith("first LeNet step")
+    )
+    assert float(first_step[2]) < float(first_step[0]), (
+        "a program from the disk costs no compilation"
+    )
 
 
 def test_training_prints_a_row_a_network():
@@ -74,5 +88,9 @@ def test_training_prints_a_row_a_network():
 
 def test_lazy_loops_agree_with_numpy_in_each_form():
     head, names, *rows = printed("lazy_loops.py", "--turns", "3", "--only", "newton")
-    assert names.split()[2:6] == ["lazy", "realised", "jitted", "NumPy"] and head.split()[0] == "cold,"
-    assert [row.split()[0] for row in rows] == ["newton"] and all(len(row.split()) == 12 for row in rows)
+    assert (
+        names.split()[2:6] == ["lazy", "realised", "jitted", "NumPy"] and head.split()[0] == "cold,"
+    )
+    assert [row.split()[0] for row in rows] == ["newton"] and all(
+        len(row.split()) == 12 for row in rows
+    )

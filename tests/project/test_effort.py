@@ -1,4 +1,5 @@
-"""What the default run takes of the tests: a cover of the values of each parameter, and a part of the examples."""
+"""What the default run takes of the tests: a cover of the values of each parameter, and a part of
+the examples."""
 
 from __future__ import annotations
 

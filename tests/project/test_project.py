@@ -1,4 +1,5 @@
-"""The project's own promises: complete packaging, one-way dependencies, a light import, one reader of the environment."""
+"""The project's own promises: complete packaging, one-way dependencies, a light import, one reader
+of the environment."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ import weft as wf
 from project_root import ROOT
 
 OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
-# Bottom to top: a file imports from its own room and from those before it. Rooms of one line are strangers.
+# Bottom to top: a file imports from its own room and from those before it. Rooms of one line are
+# strangers.
 ROOMS = (
     ("ir/graph",),
     ("ir/ops",),
@@ -50,11 +52,25 @@ ROOMS = (
 )
 STRANGERS = {("codegen/cpu", "codegen/cuda")}  # of different lines
 # every layer may use them
-SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "version", "wording"}
+SHARED = {
+    "errors",
+    "locks",
+    "mistakes",
+    "modes",
+    "options",
+    "signals",
+    "system",
+    "version",
+    "wording",
+}
 
 
 def package_files() -> list[Path]:
-    files = (p for p in ROOT.rglob("*.py") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+    files = (
+        p
+        for p in ROOT.rglob("*.py")
+        if not any(part.startswith(".") for part in p.relative_to(ROOT).parts)
+    )
     return [p for p in files if p.relative_to(ROOT).parts[0] not in OUTSIDE]
 
 
@@ -82,7 +98,10 @@ def imported(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
     here = path.relative_to(ROOT).parts[:-1]
     for node in imports(path):
         if isinstance(node, ast.ImportFrom) and node.level:
-            base = (*here[: len(here) - (node.level - 1)], *filter(None, (node.module or "").split(".")))
+            base = (
+                *here[: len(here) - (node.level - 1)],
+                *filter(None, (node.module or "").split(".")),
+            )
             yield from ((node.lineno, (*base, alias.name)) for alias in node.names)
 
 
@@ -93,7 +112,9 @@ def test_pyproject_lists_every_package() -> None:
 
 
 def test_every_folder_of_code_is_a_package() -> None:
-    assert {p.parent for p in package_files()} == {p.parent for p in package_files() if p.name == "__init__.py"}
+    assert {p.parent for p in package_files()} == {
+        p.parent for p in package_files() if p.name == "__init__.py"
+    }
 
 
 def may_import(room: str, other: str) -> bool:
@@ -118,7 +139,10 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     modules = {p.relative_to(ROOT).with_suffix("").parts: p for p in package_files()}
     below: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module, path in modules.items():
-        ends = (((*used, "__init__"), used, used[:-1], (*used[:-1], "__init__")) for _, used in imported(path))
+        ends = (
+            ((*used, "__init__"), used, used[:-1], (*used[:-1], "__init__"))
+            for _, used in imported(path)
+        )
         below[module] = {next(end for end in each if end in modules) for each in ends} - {module}
     TopologicalSorter(below).prepare()  # raises CycleError
 
@@ -129,8 +153,12 @@ def test_every_file_stands_in_a_room() -> None:
 
 
 def test_only_the_debug_option_reaches_the_interpreter() -> None:
-    imports = re.compile(r"^from \S+ import (?:interp|strict)\b|^from \S*\.(?:interp|strict) import", re.M)
-    reaching = [p.relative_to(ROOT).as_posix() for p in package_files() if imports.search(p.read_text())]
+    imports = re.compile(
+        r"^from \S+ import (?:interp|strict)\b|^from \S*\.(?:interp|strict) import", re.M
+    )
+    reaching = [
+        p.relative_to(ROOT).as_posix() for p in package_files() if imports.search(p.read_text())
+    ]
     assert sorted(reaching) == ["compiler/programs/interpreted.py", "ir/ops/strict.py"]
 
 
@@ -144,8 +172,14 @@ def test_inside_the_package_imports_are_relative() -> None:
     for path in package_files():
         for node in imports(path):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-            absolute += [f"{path.relative_to(ROOT)}:{node.lineno}" for name in names if name.split(".")[0] == "weft"]
+            names += (
+                [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            )
+            absolute += [
+                f"{path.relative_to(ROOT)}:{node.lineno}"
+                for name in names
+                if name.split(".")[0] == "weft"
+            ]
     assert absolute == []
 
 
@@ -169,14 +203,22 @@ def test_readme_lists_every_environment_variable() -> None:
 
 
 def test_every_file_begins_with_a_docstring() -> None:
-    bare = [str(p.relative_to(ROOT)) for p in package_files() if p.read_text().strip() and not ast.get_docstring(tree(p))]
+    bare = [
+        str(p.relative_to(ROOT))
+        for p in package_files()
+        if p.read_text().strip() and not ast.get_docstring(tree(p))
+    ]
     assert bare == []
 
 
 def test_every_file_is_headed_by_the_thing_that_it_holds() -> None:
-    question = re.compile(r"(?:What|Who|Whose|How|When|Where|Why|Which|Whether|May|Is|Are|Does)\b|In:")
+    question = re.compile(
+        r"(?:What|Who|Whose|How|When|Where|Why|Which|Whether|May|Is|Are|Does)\b|In:"
+    )
     heads = {str(p.relative_to(ROOT)): ast.get_docstring(tree(p)) or "" for p in package_files()}
-    assert {path: head.splitlines()[0] for path, head in heads.items() if question.match(head)} == {}
+    assert {
+        path: head.splitlines()[0] for path, head in heads.items() if question.match(head)
+    } == {}
 
 
 def test_version_has_one_source() -> None:
@@ -189,13 +231,18 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environment}
     # The package stands wherever this process found it: installed, or in a folder on its path.
     prelude = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}; "
-    return subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=env, check=True)
+    return subprocess.run(
+        [sys.executable, "-c", prelude + code], capture_output=True, text=True, env=env, check=True
+    )
 
 
 def test_import_is_quick(tmp_path: Path) -> None:
     # Processor time, so that a busy machine does not count; importing waits for nothing else.
     code = "import time; t = time.process_time(); import weft; print(time.process_time() - t)"
-    bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}  # as after any first import
+    bytecode = {
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(tmp_path),
+    }  # as after any first import
     assert any(float(run(code, **bytecode).stdout) < 0.3 for _ in range(5))
 
 
@@ -203,8 +250,20 @@ def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
     cache_dir = tmp_path / "cache"
     code = "import weft; print(' '.join(sys.modules))"
     modules = set(run(code, WEFT_CACHE_DIR=str(cache_dir), HOME=str(tmp_path)).stdout.split())
-    assert not modules & {"socket", "ssl", "http.client", "pycuda", "sklearn", "scipy", "torch", "tqdm", "pooch"}
-    assert "llvmlite.binding" not in modules and not [m for m in modules if m.startswith("weft.codegen")]
+    assert not modules & {
+        "socket",
+        "ssl",
+        "http.client",
+        "pycuda",
+        "sklearn",
+        "scipy",
+        "torch",
+        "tqdm",
+        "pooch",
+    }
+    assert "llvmlite.binding" not in modules and not [
+        m for m in modules if m.startswith("weft.codegen")
+    ]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -217,17 +276,30 @@ def test_import_reads_no_text_of_native_code() -> None:
 
 
 def test_importing_nn_loads_no_optional_package() -> None:
-    code = "import weft; print('weft.nn' in sys.modules); import weft.nn; print(' '.join(sys.modules))"
+    code = (
+        "import weft; print('weft.nn' in sys.modules); import weft.nn; print(' '.join(sys.modules))"
+    )
     early, modules = run(code).stdout.split("\n", 1)
     assert early == "False"  # it is loaded when it is first asked for
-    optional = {"matplotlib", "sklearn", "scipy", "safetensors", "mpi4py", "pooch", "tqdm", "torch", "llvmlite.binding"}
+    optional = {
+        "matplotlib",
+        "sklearn",
+        "scipy",
+        "safetensors",
+        "mpi4py",
+        "pooch",
+        "tqdm",
+        "torch",
+        "llvmlite.binding",
+    }
     assert not optional & set(modules.split())
 
 
 def test_import_starts_no_thread() -> None:
-    assert run("import weft, os; print(len(os.listdir('/proc/self/task')))").stdout == run(
-        "import numpy, os; print(len(os.listdir('/proc/self/task')))"
-    ).stdout
+    assert (
+        run("import weft, os; print(len(os.listdir('/proc/self/task')))").stdout
+        == run("import numpy, os; print(len(os.listdir('/proc/self/task')))").stdout
+    )
 
 
 def test_readme_commands_are_single_lines_that_ci_runs() -> None:
@@ -239,6 +311,8 @@ def test_readme_commands_are_single_lines_that_ci_runs() -> None:
 
 @pytest.mark.parametrize("folder", ["examples", "tests", "benchmarks"])
 def test_scripts_import_the_package_by_name(folder: str) -> None:
-    suspects = (p for p in (ROOT / folder).rglob("*.py") if re.search(r"\bfrom[\s\\]+\.", p.read_text()))
+    suspects = (
+        p for p in (ROOT / folder).rglob("*.py") if re.search(r"\bfrom[\s\\]+\.", p.read_text())
+    )
     found = ((p, n) for p in suspects for n in imports(p) if isinstance(n, ast.ImportFrom))
     assert [f"{p}:{n.lineno}" for p, n in found if n.level] == []

@@ -1,4 +1,5 @@
-"""What is distributed: as source all of the checkout, as a wheel the package alone, with metadata that an index takes."""
+"""What is distributed: as source all of the checkout, as a wheel the package alone, with metadata
+that an index takes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,11 @@ BUILD = "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b
 
 
 def ignored(folder: str, names: list[str]) -> set[str]:
-    return {name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in (*IGNORED, ".git"))}
+    return {
+        name
+        for name in names
+        if any(fnmatch.fnmatch(name, pattern) for pattern in (*IGNORED, ".git"))
+    }
 
 
 def files(folder: Path) -> set[str]:
@@ -32,7 +37,8 @@ def files(folder: Path) -> set[str]:
 
 @dataclass
 class Built:
-    """What the checkout holds, and the folders that the source distribution and the wheel unpack to."""
+    """What the checkout holds, and the folders that the source distribution and the wheel unpack
+    to."""
 
     held: set[str]
     source: Path
@@ -41,13 +47,16 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """From a copy of the checkout, without what git ignores, since building writes into it. No warning was said."""
+    """From a copy of the checkout, without what git ignores, since building writes into it. No
+    warning was said."""
     top = tmp_path_factory.mktemp("distributed")
     shutil.copytree(ROOT, top / "checkout", ignore=ignored)
     held = files(top / "checkout")
     line = [sys.executable, "-c", BUILD, str(top / "dist")]
     environment = os.environ | {"PYTHONWARNINGS": "error::DeprecationWarning"}
-    done = subprocess.run(line, cwd=top / "checkout", env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        line, cwd=top / "checkout", env=environment, capture_output=True, text=True, check=False
+    )
     told = done.stdout + done.stderr
     assert done.returncode == 0 and not re.search("deprecat|absent from", told, re.I), told[-3000:]
     with tarfile.open(*(top / "dist").glob("*.tar.gz")) as packed:
@@ -59,21 +68,53 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def test_the_source_holds_every_file_of_the_checkout(built: Built) -> None:
-    made = {"PKG-INFO", "setup.cfg", *(f for f in files(built.source) if f.startswith("weft.egg-info/"))}
+    made = {
+        "PKG-INFO",
+        "setup.cfg",
+        *(f for f in files(built.source) if f.startswith("weft.egg-info/")),
+    }
     assert files(built.source) - made == built.held - made
 
 
 def test_the_wheel_holds_the_package_alone(built: Built) -> None:
-    folders = {"array_api", "codegen", "commands", "compiler", "frontend", "inspection", "ir", "nn", "runtime"}
-    single = {"__init__.py", "__main__.py", "errors.py", "locks.py", "mistakes.py", "modes.py", "options.py"}
+    folders = {
+        "array_api",
+        "codegen",
+        "commands",
+        "compiler",
+        "frontend",
+        "inspection",
+        "ir",
+        "nn",
+        "runtime",
+    }
+    single = {
+        "__init__.py",
+        "__main__.py",
+        "errors.py",
+        "locks.py",
+        "mistakes.py",
+        "modes.py",
+        "options.py",
+    }
     single |= {"py.typed", "signals.py", "system.py", "version.py", "wording.py"}
     package = {f for f in built.held if f.partition("/")[0] in folders | single}
-    assert {f for f in files(built.wheel) if ".dist-info/" not in f} == {f"weft/{f}" for f in package}
+    assert {f for f in files(built.wheel) if ".dist-info/" not in f} == {
+        f"weft/{f}" for f in package
+    }
 
 
 def test_the_metadata_name_licence_authors_and_pythons(built: Built) -> None:
     told = Parser().parsestr((built.source / "PKG-INFO").read_text())
-    assert (told["License-Expression"], told["License-File"], told["Author"]) == ("Apache-2.0", "LICENSE", "Weft contributors")
+    assert (told["License-Expression"], told["License-File"], told["Author"]) == (
+        "Apache-2.0",
+        "LICENSE",
+        "Weft contributors",
+    )
     classifiers = told.get_all("Classifier") or []
-    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} < {*classifiers}
-    assert told["Keywords"] and not any(c.startswith("License ::") for c in classifiers), "a licence is an expression now"
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} < {
+        *classifiers
+    }
+    assert told["Keywords"] and not any(c.startswith("License ::") for c in classifiers), (
+        "a licence is an expression now"
+    )

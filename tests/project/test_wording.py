@@ -22,7 +22,14 @@ def test_a_plural_is_of_all_counts_but_one() -> None:
 
 
 def test_amounts_have_a_prefix_of_their_unit() -> None:
-    assert [amount(n) for n in (0, 999, 1500, 2e6, 3.25e9, 5e12)] == ["0 ", "999 ", "1.5 k", "2 M", "3.25 G", "5e+03 G"]
+    assert [amount(n) for n in (0, 999, 1500, 2e6, 3.25e9, 5e12)] == [
+        "0 ",
+        "999 ",
+        "1.5 k",
+        "2 M",
+        "3.25 G",
+        "5e+03 G",
+    ]
 
 
 def test_sizes_as_they_are_built_are_powers_of_two() -> None:

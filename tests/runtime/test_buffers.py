@@ -115,7 +115,8 @@ def test_threads_never_get_the_same_memory():
 
 
 def test_buffer_freed_while_the_allocator_is_locked():
-    """As by garbage collection in the middle of a call: it must not wait for the lock that its own thread holds."""
+    """As by garbage collection in the middle of a call: it must not wait for the lock that its own
+    thread holds."""
     buffer = Buffer.allocate(3_000_000)
     before = memory.allocated_bytes
     with memory._lock:
@@ -142,7 +143,9 @@ def test_as_numpy_keeps_the_buffer_alive():
 def test_as_numpy_strides_and_offset_count_elements():
     buffer = Buffer.allocate(6 * 4)
     buffer.as_numpy(np.int32, (6,), (1,), writeable=True)[...] = range(6)
-    np.testing.assert_array_equal(buffer.as_numpy(np.int32, (3, 2), (1, 3)), np.arange(6, dtype=np.int32).reshape(2, 3).T)
+    np.testing.assert_array_equal(
+        buffer.as_numpy(np.int32, (3, 2), (1, 3)), np.arange(6, dtype=np.int32).reshape(2, 3).T
+    )
     np.testing.assert_array_equal(buffer.as_numpy(np.int32, (3,), (-2,), offset=5), [5, 3, 1])
     np.testing.assert_array_equal(buffer.as_numpy(np.int32, (4,), (0,), offset=2), [2] * 4)
     assert buffer.as_numpy(np.int32, (), (), offset=4) == 4
@@ -193,7 +196,9 @@ def test_errors_are_the_builtins_too():
         "OptionError": ValueError,
         "CompileError": RuntimeError,
     }.items():
-        assert issubclass(getattr(errors, name), (WeftError,)) and issubclass(getattr(errors, name), builtin)
+        assert issubclass(getattr(errors, name), (WeftError,)) and issubclass(
+            getattr(errors, name), builtin
+        )
 
 
 @pytest.fixture
@@ -204,10 +209,22 @@ def environment(monkeypatch):
 
 
 def test_options_come_from_the_environment(environment):
-    for name, value in {"NUM_THREADS": "3", "DEBUG": "yes", "CACHE_DIR": "none", "DUMP": "/x/y", "SERIAL_THRESHOLD": "0"}.items():
+    for name, value in {
+        "NUM_THREADS": "3",
+        "DEBUG": "yes",
+        "CACHE_DIR": "none",
+        "DUMP": "/x/y",
+        "SERIAL_THRESHOLD": "0",
+    }.items():
         environment(f"WEFT_{name}", value)
     now = options.current()
-    assert (now.num_threads, now.debug, now.cache_dir, str(now.dump), now.serial_threshold) == (3, True, None, "/x/y", 0)
+    assert (now.num_threads, now.debug, now.cache_dir, str(now.dump), now.serial_threshold) == (
+        3,
+        True,
+        None,
+        "/x/y",
+        0,
+    )
     environment("WEFT_NUM_THREADS", "2")
     assert options.current().num_threads == 3  # read once
 

@@ -1,4 +1,5 @@
-"""The disk cache under kills, damage and hostile folders: results stay right and no user sees an error."""
+"""The disk cache under kills, damage and hostile folders: results stay right and no user sees an
+error."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def test_many_processes_killed_cleared_and_damaged_never_give_a_wrong_result(sec
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, str(script), seconds, "1"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "a fresh process finds" in done.stdout and done.stderr == "", done.stderr
+    assert done.returncode == 0 and "a fresh process finds" in done.stdout and done.stderr == "", (
+        done.stderr
+    )
 
 
 def break_pack(path: Path, rng: random.Random) -> None:
@@ -74,8 +77,14 @@ OBSTACLES: dict[str, tuple[Callable[[Path], None], str]] = {
     "a file": (lambda folder: folder.write_text("mine"), ""),
     "below a file": (lambda folder: folder.parent.write_text("mine"), ""),
     "removed": (lambda folder: None, "import shutil; shutil.rmtree(folder)"),
-    "a file meanwhile": (lambda folder: None, "import shutil; shutil.rmtree(folder); open(folder, 'w').close()"),
-    "no files left": (lambda folder: None, "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))"),
+    "a file meanwhile": (
+        lambda folder: None,
+        "import shutil; shutil.rmtree(folder); open(folder, 'w').close()",
+    ),
+    "no files left": (
+        lambda folder: None,
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+    ),
 }
 USER = """
 import os, weft as wf
@@ -97,10 +106,22 @@ def test_no_obstacle_is_seen_by_the_user(tmp_path: Path, obstacle: str) -> None:
     folder.parent.mkdir()
     if obstacle == "below a file":
         folder.parent.rmdir()
-    environment = os.environ | {"WEFT_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # which a full disk would cut, for all processes after this one
+    environment = os.environ | {
+        "WEFT_CACHE_DIR": str(folder),
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+    }
+    environment["PYTHONDONTWRITEBYTECODE"] = (
+        "1"  # which a full disk would cut, for all processes after this one
+    )
     command = [sys.executable, "-c", USER.format(meanwhile=meanwhile)]
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, preexec_fn=lambda: before(folder), check=False
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: before(folder),
+        check=False,
     )
-    assert done.stdout == "[25.0, True, 1] [1, 2, 3]\n[0, 7, 14] 12.0\n" and done.stderr == "", done.stderr
+    assert done.stdout == "[25.0, True, 1] [1, 2, 3]\n[0, 7, 14] 12.0\n" and done.stderr == "", (
+        done.stderr
+    )

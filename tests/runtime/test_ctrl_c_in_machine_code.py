@@ -1,4 +1,5 @@
-"""Ctrl-C while machine code runs: Python hears of it when the program has run to its end, so the call counts as a whole."""
+"""Ctrl-C while machine code runs: Python hears of it when the program has run to its end, so the
+call counts as a whole."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def interrupted(call: Callable[[], Any]) -> None:
 
 
 class Training:
-    """A run whose every step changes parameters, the state of Adam, statistics and the random state."""
+    """A run whose every step changes parameters, the state of Adam, statistics and the random
+    state."""
 
     def __init__(self, wrapper: Callable[[Any], Any], n: int) -> None:
         wf.manual_seed(0)
@@ -63,7 +65,10 @@ class Training:
         self.seen = wf.zeros(n)
         self.kept: list[Any] = []
         self.step = wrapper(self._step)
-        self.batch = wf.tensor(np.random.default_rng(n).standard_normal((6, n)).astype("float32")), wf.tensor(np.arange(6) % 4)
+        self.batch = (
+            wf.tensor(np.random.default_rng(n).standard_normal((6, n)).astype("float32")),
+            wf.tensor(np.arange(6) % 4),
+        )
 
     def _step(self, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
         self.optimizer.zero_grad()
@@ -78,13 +83,23 @@ class Training:
         """What five steps leave behind, and the next random numbers."""
         for i in range(5):
             if i == 3:
-                self.kept.append(self.optimizer.params[0].numpy())  # the next step cannot write there
-            if interruptions and i in (1, 3, 4):  # at the first step, the programs that make the weights would be interrupted
+                self.kept.append(
+                    self.optimizer.params[0].numpy()
+                )  # the next step cannot write there
+            if interruptions and i in (
+                1,
+                3,
+                4,
+            ):  # at the first step, the programs that make the weights would be interrupted
                 interrupted(lambda: self.step(*self.batch))
             else:
                 self.step(*self.batch)
         state = [t for s in self.optimizer.state for t in s.values()]
-        return [*(t.tolist() for t in [*self.optimizer.params, *state, self.seen]), self.optimizer.steps, wf.rand(9).tolist()]
+        return [
+            *(t.tolist() for t in [*self.optimizer.params, *state, self.seen]),
+            self.optimizer.steps,
+            wf.rand(9).tolist(),
+        ]
 
 
 @pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])

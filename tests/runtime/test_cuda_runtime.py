@@ -1,4 +1,5 @@
-"""The runtime above a CUDA device, on one that records: devices, memory, programs, checks, replay."""
+"""The runtime above a CUDA device, on one that records: devices, memory, programs, checks,
+replay."""
 
 from __future__ import annotations
 
@@ -96,27 +97,44 @@ def test_an_installed_driver_is_the_device(installed: RecordingDriver) -> None:
     assert 0 in devices.available()
 
 
-def test_without_pycuda_the_error_says_how_to_install_it(nothing_known: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pycuda_the_error_says_how_to_install_it(
+    nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     without(monkeypatch, "pycuda", ModuleNotFoundError("No module named 'pycuda'", name="pycuda"))
     with pytest.raises(errors.DeviceError, match="pip install pycuda"):
         devices.driver()
 
 
-def test_without_the_driver_library_the_error_names_it(nothing_known: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "pycuda.driver", ImportError("libcuda.so.1: cannot open shared object file: No such file or directory"))
+def test_without_the_driver_library_the_error_names_it(
+    nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(
+        monkeypatch,
+        "pycuda.driver",
+        ImportError("libcuda.so.1: cannot open shared object file: No such file or directory"),
+    )
     with pytest.raises(errors.DeviceError, match=r"NVIDIA driver.*libcuda.so.1"):
         devices.driver()
 
 
-def test_an_extension_built_for_something_else_is_named(nothing_known: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "pycuda.driver", ImportError("libcurand.so.9: cannot open shared object file"))
+def test_an_extension_built_for_something_else_is_named(
+    nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(
+        monkeypatch, "pycuda.driver", ImportError("libcurand.so.9: cannot open shared object file")
+    )
     with pytest.raises(errors.DeviceError, match=r"could not be imported: libcurand.so.9"):
         devices.driver()
 
 
-def test_a_driver_that_does_not_start_is_quoted(nothing_known: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_does_not_start_is_quoted(
+    nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_pycuda(monkeypatch, StandInPycuda(None))
-    with pytest.raises(errors.DeviceError, match=r"does not start: cuInit failed: no CUDA-capable device.*nvidia-smi"):
+    with pytest.raises(
+        errors.DeviceError,
+        match=r"does not start: cuInit failed: no CUDA-capable device.*nvidia-smi",
+    ):
         devices.driver()
 
 
@@ -127,14 +145,20 @@ def test_no_gpu_is_said(nothing_known: None, monkeypatch: pytest.MonkeyPatch) ->
     assert devices.available() == ()
 
 
-def test_a_number_too_high_names_those_there_are(nothing_known: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_too_high_names_those_there_are(
+    nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_pycuda(monkeypatch, StandInPycuda(2))
-    with pytest.raises(errors.DeviceError, match="'cuda:7' does not exist: there are 2, cuda:0 to cuda:1"):
+    with pytest.raises(
+        errors.DeviceError, match="'cuda:7' does not exist: there are 2, cuda:0 to cuda:1"
+    ):
         devices.driver(7)
     assert devices.available() == (0, 1)
 
 
-def test_what_is_missing_is_looked_for_once(nothing_known: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_looked_for_once(
+    nothing_known: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     without(monkeypatch, "pycuda", ModuleNotFoundError("No module named 'pycuda'", name="pycuda"))
     for _ in range(2):
         with pytest.raises(errors.DeviceError, match="needs PyCUDA"):
@@ -166,7 +190,12 @@ def test_freed_memory_is_given_out_again() -> None:
 
 def test_a_buffer_knows_its_device() -> None:
     buffer = Pool(RecordingDriver(), number=3).allocate(8)
-    assert (buffer.device, buffer.nbytes, buffer.foreign, buffer.exported) == ("cuda:3", 8, False, False)
+    assert (buffer.device, buffer.nbytes, buffer.foreign, buffer.exported) == (
+        "cuda:3",
+        8,
+        False,
+        False,
+    )
     assert Buffer.allocate(8).device == "cpu"
 
 
@@ -330,13 +359,18 @@ def test_a_run_passes_addresses_and_params() -> None:
     x, k, y = bench.array(range(N)), bench.array([100]), bench.array([0] * N)
     bench.executable(AFFINE).run([x.address, k.address], [y.address])
     assert y.values() == [100 + 2 * i for i in range(N)]
-    assert bench.driver.said("launch") == [("launch", "double_p0", 2, 64, 16), ("launch", "add_p0", 2, 64, 16)]
+    assert bench.driver.said("launch") == [
+        ("launch", "double_p0", 2, 64, 16),
+        ("launch", "add_p0", 2, 64, 16),
+    ]
 
 
 def test_a_run_without_checks_waits_for_nothing() -> None:
     bench = Bench()
     x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
-    bench.executable(replace(AFFINE, host={1: 8})).run([x.address, i64_on_host(3).address], [y.address])
+    bench.executable(replace(AFFINE, host={1: 8})).run(
+        [x.address, i64_on_host(3).address], [y.address]
+    )
     assert not bench.driver.said("synchronize") and not bench.driver.said("download")
     assert k.values() == [1]
 
@@ -360,7 +394,9 @@ def test_inputs_from_the_host_are_uploaded_anew_in_each_run() -> None:
 def test_small_inputs_from_the_host_come_in_one_upload() -> None:
     bench = Bench()
     x, k, y = i64_on_host(*range(N)), i64_on_host(5), bench.array([0] * N)
-    bench.executable(replace(AFFINE, host={0: 8 * N, 1: 8})).run([x.address, k.address], [y.address])
+    bench.executable(replace(AFFINE, host={0: 8 * N, 1: 8})).run(
+        [x.address, k.address], [y.address]
+    )
     assert y.values() == [5 + 2 * i for i in range(N)]
     assert bench.driver.said("upload") == [("upload", 8 * N + 16)]
 
@@ -389,7 +425,12 @@ def test_an_early_check_fails_before_anything_else_runs() -> None:
 def test_after_a_failed_check_the_next_run_starts_afresh() -> None:
     bench = Bench()
     executable = bench.executable(CHECKED)
-    bad, good, k, y = bench.array([9] * N), bench.array([3] * N), bench.array([1]), bench.array([0] * N)
+    bad, good, k, y = (
+        bench.array([9] * N),
+        bench.array([3] * N),
+        bench.array([1]),
+        bench.array([0] * N),
+    )
     with pytest.raises(CheckFailed):
         executable.run([bad.address, k.address], [y.address])
     executable.run([good.address, k.address], [y.address])
@@ -403,7 +444,9 @@ def test_a_late_check_is_looked_at_when_all_has_run() -> None:
     with pytest.raises(CheckFailed) as caught:
         bench.executable(image).run([x.address, k.address], [y.address])
     assert (caught.value.position, caught.value.value) == (3, 4)
-    assert [entry[0] for entry in bench.driver.log if entry[0] in ("launch", "download")] == ["launch"] * 3 + ["download"]
+    assert [entry[0] for entry in bench.driver.log if entry[0] in ("launch", "download")] == [
+        "launch"
+    ] * 3 + ["download"]
 
 
 def test_checks_that_hold_change_nothing() -> None:
@@ -477,7 +520,9 @@ def test_what_the_device_refuses_to_start_is_an_error() -> None:
         Progress().issue([lambda: None, lambda: 700])
 
 
-def test_an_interrupt_when_all_is_launched_keeps_the_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_when_all_is_launched_keeps_the_outputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bench = Bench()
     x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
 
@@ -507,7 +552,9 @@ def test_a_run_on_known_memory_is_replayed_from_the_second_time_on() -> None:
         i64(y.address, N)[:] = 0
         run_prepared(prepared, x.address, k.address, y.address)
         assert y.values() == [1 + 2 * i for i in range(N)]
-    assert [e[0] for e in bench.driver.log if e[0] != "allocate"] == ["launch"] * 4 + ["capture"] + ["replay"] * 3
+    assert [e[0] for e in bench.driver.log if e[0] != "allocate"] == ["launch"] * 4 + [
+        "capture"
+    ] + ["replay"] * 3
 
 
 def test_other_memory_is_never_replayed() -> None:

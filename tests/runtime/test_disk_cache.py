@@ -79,14 +79,29 @@ def damaged(whole: bytes, entry: int, damage: str) -> bytes:
     """A pack of equal entries after an accident to one of them."""
     size = HEADER.size + len(DATA)
     at = entry * size
-    flip = {"magic": 3, "name": 10, "length": 26, "digest": 40, "kind": 50, "checksum": 57, "data": 500}.get(damage)
+    flip = {
+        "magic": 3,
+        "name": 10,
+        "length": 26,
+        "digest": 40,
+        "kind": 50,
+        "checksum": 57,
+        "data": 500,
+    }.get(damage)
     if flip is not None:
         return whole[: at + flip] + bytes([whole[at + flip] ^ 1]) + whole[at + flip + 1 :]
-    return {"half": whole[: at + size // 2], "header": whole[: at + 20], "garbage": whole[:at] + DATA + whole[at:]}[damage]
+    return {
+        "half": whole[: at + size // 2],
+        "header": whole[: at + 20],
+        "garbage": whole[:at] + DATA + whole[at:],
+    }[damage]
 
 
 @pytest.mark.parametrize("entry", [0, 1, 2])
-@pytest.mark.parametrize("damage", ["magic", "name", "length", "digest", "kind", "checksum", "data", "half", "header", "garbage"])
+@pytest.mark.parametrize(
+    "damage",
+    ["magic", "name", "length", "digest", "kind", "checksum", "data", "half", "header", "garbage"],
+)
 def test_a_damaged_entry_is_not_there_and_harms_no_other(make, tmp_path, damage, entry):
     store = make()
     for i in range(3):
@@ -95,7 +110,13 @@ def test_a_damaged_entry_is_not_there_and_harms_no_other(make, tmp_path, damage,
     (path,) = packs(tmp_path)
     path.write_bytes(damaged(path.read_bytes(), entry, damage))
     store = make()
-    gone = set() if damage == "garbage" else set(range(entry, 3)) if damage in ("half", "header") else {entry}
+    gone = (
+        set()
+        if damage == "garbage"
+        else set(range(entry, 3))
+        if damage in ("half", "header")
+        else {entry}
+    )
     assert {i for i in range(3) if store.get(str(i)) is None} == gone
     store.put(str(entry), DATA)
     assert store.get(str(entry)) == DATA
@@ -156,7 +177,8 @@ def test_full_disk_leaves_nothing_behind(make, tmp_path, monkeypatch):
     assert store.get("k") == DATA and make().get("whole") == DATA
 
 
-# ---------------------------------------------------------------- packs that are dropped, locked, or not the cache's own
+# ---------------------------------------------------------------- packs that are dropped, locked,
+# or not the cache's own
 
 
 def test_a_pack_that_is_dropped_takes_nothing_more(make, tmp_path):
@@ -193,14 +215,26 @@ def test_dropped_packs_are_closed(make, tmp_path, monkeypatch):
 
 def test_other_files_of_the_folder_are_left_alone(make, tmp_path):
     limit = 200_000
-    others = [tmp_path / name for name in ("0000.pack", "mine.pack", "pack-1f.pack", "weft.pack", "notes.txt", "weft-a.pack")]
+    others = [
+        tmp_path / name
+        for name in (
+            "0000.pack",
+            "mine.pack",
+            "pack-1f.pack",
+            "weft.pack",
+            "notes.txt",
+            "weft-a.pack",
+        )
+    ]
     for path in others:
         path.write_bytes(DATA * 10)
     store = make(limit=limit)
     for i in range(60):
         store.put(str(i), DATA)
     store.clear()
-    assert sorted(tmp_path.iterdir()) == sorted(others) and all(path.read_bytes() == DATA * 10 for path in others)
+    assert sorted(tmp_path.iterdir()) == sorted(others) and all(
+        path.read_bytes() == DATA * 10 for path in others
+    )
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
@@ -226,7 +260,10 @@ def test_no_pack_is_longer_than_an_eighth_of_the_limit(make, tmp_path):
     store = make(limit=limit)
     for i in range(100):
         store.put(str(i), bytes(10_000 + i * 100))
-        assert max(path.stat().st_size for path in packs(tmp_path)) <= limit // 8 and size_of(tmp_path) <= limit
+        assert (
+            max(path.stat().st_size for path in packs(tmp_path)) <= limit // 8
+            and size_of(tmp_path) <= limit
+        )
 
 
 def test_a_folder_that_cannot_be_written_is_still_read(make, tmp_path, monkeypatch):
@@ -276,7 +313,9 @@ def test_a_child_forked_while_another_thread_reads_can_read(make):
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait(30)
-    child = multiprocessing.get_context("fork").Process(target=lambda: os._exit(0 if store.get("0") == DATA else 3))
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: os._exit(0 if store.get("0") == DATA else 3)
+    )
     child.start()
     child.join(10)
     thread.join()
@@ -310,7 +349,10 @@ os.write = torn
 store.put("torn", b"x" * 1000)
 """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    assert subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode == -9
+    assert (
+        subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode
+        == -9
+    )
     store = make()
     assert store.get("whole") == b"x" * 1000 and store.get("torn") is None
     store.put("torn", b"y" * 1000)
@@ -374,7 +416,11 @@ def test_second_process_loads_the_runtime_from_disk(tmp_path):
 
     def run():
         return subprocess.run(
-            [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, check=True
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            check=True,
         ).stdout
 
     first = run()
@@ -392,7 +438,9 @@ def test_a_system_without_file_locks_keeps_nothing(tmp_path):
         "import weft as wf; from weft import nn; print((wf.arange(5) * 2.5).sum().item())"
     )
     environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "25.0\n" and not packs(tmp_path)
 
 
@@ -406,7 +454,9 @@ def test_importing_looks_up_no_c_library(tmp_path):
         "import weft.compiler.compile, weft.runtime.executable\n"
         "from weft.runtime import flat; print(flat.is_flat(b''))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "False\n"
 
 
@@ -429,7 +479,9 @@ def test_a_folder_that_others_can_write_to_is_neither_read_nor_written(make, tmp
     before = size_of(tmp_path)
     change(make, tmp_path)
     store = make()
-    with pytest.warns(errors.CacheWarning, match="nothing is kept on disk: .*(chmod go-w|another user)"):
+    with pytest.warns(
+        errors.CacheWarning, match="nothing is kept on disk: .*(chmod go-w|another user)"
+    ):
         assert store.get("k") is None
     store.put("other", DATA)
     assert store.get("k") is None and size_of(tmp_path) == before
@@ -476,5 +528,13 @@ def test_what_is_no_pack_is_never_touched(make, tmp_path, stands):
 def test_the_command_says_that_others_can_write_to_the_folder(tmp_path):
     tmp_path.chmod(0o777)
     line = [sys.executable, "-m", "weft", "cache", "--stats"]
-    done = subprocess.run(line, env=os.environ | {"WEFT_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and f"other users may write to {tmp_path}: chmod go-w" in done.stderr
+    done = subprocess.run(
+        line,
+        env=os.environ | {"WEFT_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (
+        done.returncode == 1 and f"other users may write to {tmp_path}: chmod go-w" in done.stderr
+    )

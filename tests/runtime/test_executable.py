@@ -1,4 +1,5 @@
-"""Executables over hand-written kernels: arguments arrive, checks stop the program, threads change nothing."""
+"""Executables over hand-written kernels: arguments arrive, checks stop the program, threads change
+nothing."""
 
 import gc
 import time
@@ -21,10 +22,11 @@ from weft.runtime.image import chunk_count, image_of
 
 CHUNK = 16  # elements a chunk of every kernel here
 
-# scale: context x, y, factor, status; y[i] = x[i] * factor, for int64.
-# partial: context x, sums, out, status; sums[chunk] = sum of the chunk. finish: the last one adds up CHUNKS sums into out[0].
-# check: context x, extent, status; every element must be in [0, extent). fail: writes the status for position 7.
-# await: context x, y, status; y[0] = x[0] as soon as that is not 0, or after some seconds.
+# scale: context x, y, factor, status; y[i] = x[i] * factor, for int64. partial: context x, sums,
+# out, status; sums[chunk] = sum of the chunk. finish: the last one adds up CHUNKS sums into out[0].
+# check: context x, extent, status; every element must be in [0, extent). fail: writes the status
+# for position 7. await: context x, y, status; y[0] = x[0] as soon as that is not 0, or after some
+# seconds.
 KERNELS = """
 define void @scale(ptr %context, i64 %chunk, i64 %thread) {
 entry:
@@ -174,7 +176,13 @@ def call(name, refs, params=(), extents=(1,), parallel=True, is_check=False):
     buffers = tuple(Buf(f"b{i}", dt.int64, 1, "global") for i in range(len(refs)))
     names = tuple(Param(f"p{i}") for i in range(len(params)))
     phases = [For(Var("g", 1), extent, GRID, []) for extent in extents]
-    return Call(Loops(name, buffers, names, phases), tuple(refs), tuple(params), (parallel,) * len(phases), is_check)
+    return Call(
+        Loops(name, buffers, names, phases),
+        tuple(refs),
+        tuple(params),
+        (parallel,) * len(phases),
+        is_check,
+    )
 
 
 def program(calls, inputs, outputs, arena_bytes=0):
@@ -194,7 +202,11 @@ def addresses(*arrays):
 def scale(kernels, chunks, parallel=True, steps=1):
     """y = x * 3 ** steps through `steps` buffers of the arena."""
     size = chunks * CHUNK * 8
-    places = [Ref("input", 0), *(Ref("arena", i * size) for i in range(steps - 1)), Ref("output", 0)]
+    places = [
+        Ref("input", 0),
+        *(Ref("arena", i * size) for i in range(steps - 1)),
+        Ref("output", 0),
+    ]
     calls = [call("scale", places[i : i + 2], (3,), (chunks,), parallel) for i in range(steps)]
     return executable(program(calls, 1, 1, size * (steps - 1)), [[kernels["scale"]]] * steps)
 
@@ -227,13 +239,16 @@ def test_calls_pass_values_through_the_arena(kernels, threads):
 
 
 def test_phases_of_a_kernel_run_in_order(kernels, threads):
-    """Partial sums in parallel, then one phase that adds them up; the number of chunks is a param."""
+    """Partial sums in parallel, then one phase that adds them up; the number of chunks is a
+    param."""
     chunks = 32
     x = np.arange(chunks * CHUNK)
     out = np.zeros(1, np.int64)
     refs = [Ref("input", 0), Ref("arena", 128), Ref("output", 0)]
     both = call("sum", refs, (chunks,), (Param("p0"), 1))
-    runnable = executable(program([both], 1, 1, 128 + 8 * chunks), [[kernels["partial"], kernels["finish"]]])
+    runnable = executable(
+        program([both], 1, 1, 128 + 8 * chunks), [[kernels["partial"], kernels["finish"]]]
+    )
     for _ in range(20):
         runnable.run(addresses(x), addresses(out))
         assert out[0] == x.sum()
@@ -270,7 +285,9 @@ def test_check_phase_stops_the_program_before_it_writes(kernels, threads):
 def test_other_checks_let_the_program_finish(kernels, threads):
     labels, weights = np.full(4 * CHUNK, 3), np.ones(4 * CHUNK, np.int64)
     labels[[20, 50]] = 10, 11
-    with pytest.raises(CheckFailed, match=r"gather: value .* at position 20 is outside of axis 2 with extent 10"):
+    with pytest.raises(
+        CheckFailed, match=r"gather: value .* at position 20 is outside of axis 2 with extent 10"
+    ):
         guarded(kernels, 4, is_check=False).run(addresses(labels, weights), addresses(weights))
     assert (weights == 2).all()
 
@@ -278,7 +295,9 @@ def test_other_checks_let_the_program_finish(kernels, threads):
 def test_arena_is_given_back_when_a_check_fails(kernels):
     check = call("check", [Ref("arena", 0)], (0,), (1,), is_check=True)
     fill = call("scale", [Ref("input", 0), Ref("arena", 0)], (1,), (1,))
-    runnable = executable(program([fill, check], 1, 0, 4096), [[kernels["scale"]], [kernels["check"]]])
+    runnable = executable(
+        program([fill, check], 1, 0, 4096), [[kernels["scale"]], [kernels["check"]]]
+    )
     before = memory.allocated_bytes
     with pytest.raises(CheckFailed):
         runnable.run(addresses(np.ones(CHUNK, np.int64)), [])
@@ -332,7 +351,9 @@ def best(f, times, rounds=7):
 def test_overheads_are_small(kernels, record_property):
     """Printed; the bounds are generous, for busy machines."""
     phases = 1000
-    calls = [call("nothing", [Ref("input", i % 5) for i in range(4)], (1,), (1,), parallel=False)] * phases
+    calls = [
+        call("nothing", [Ref("input", i % 5) for i in range(4)], (1,), (1,), parallel=False)
+    ] * phases
     empty = executable(program(calls[:1], 5, 1), [[kernels["nothing"]]])
     with_arena = executable(program(calls[:1], 5, 1, 1 << 16), [[kernels["nothing"]]])
     long = executable(program(calls, 5, 1), [[kernels["nothing"]]] * phases)
@@ -340,7 +361,9 @@ def test_overheads_are_small(kernels, record_property):
     run_us = best(lambda: empty.run(inputs, outputs), 500) * 1e6
     arena_us = best(lambda: with_arena.run(inputs, outputs), 500) * 1e6
     phase_ns = best(lambda: long.run(inputs, outputs), 20) / phases * 1e9
-    print(f"run: {run_us:.2f} us, with an arena {arena_us:.2f} us; a phase of 6 slots: {phase_ns:.1f} ns")
+    print(
+        f"run: {run_us:.2f} us, with an arena {arena_us:.2f} us; a phase of 6 slots: {phase_ns:.1f} ns"
+    )
     for name, value in {"run_us": run_us, "arena_us": arena_us, "phase_ns": phase_ns}.items():
         record_property(name, value)
     assert run_us < 30 and arena_us < 40 and phase_ns < 200
@@ -357,7 +380,9 @@ def tiny(made):
 
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("steps", [1, 3])
-def test_a_prepared_program_keeps_the_addresses_that_it_is_not_given(kernels, threads, parallel, steps):
+def test_a_prepared_program_keeps_the_addresses_that_it_is_not_given(
+    kernels, threads, parallel, steps
+):
     prepared = scale(kernels, 4, parallel, steps).prepared()
     x, other, y = np.arange(4 * CHUNK), np.arange(4 * CHUNK) + 7, np.zeros(4 * CHUNK, np.int64)
     prepared.words[0], prepared.words[1] = addresses(x, y)

@@ -1,4 +1,5 @@
-"""Code that is copied into place gives the bits of code that the engine links; what cannot be copied is left as it is."""
+"""Code that is copied into place gives the bits of code that the engine links; what cannot be
+copied is left as it is."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ OPTIONS = {"tiny": {"serial_threshold": None, "min_chunks": 1}, "wide": {}}
 
 def remainder() -> list[Node]:
     x, y = leaf(7), leaf(7)
-    return [node(Op.MOD, (x, y)), node(Op.MOD, (leaf(5, dtype=dt.float64), leaf(5, dtype=dt.float64)))]  # calls fmodf and fmod
+    return [
+        node(Op.MOD, (x, y)),
+        node(Op.MOD, (leaf(5, dtype=dt.float64), leaf(5, dtype=dt.float64))),
+    ]  # calls fmodf and fmod
 
 
 CASES: dict[str, Callable[[], list[Node]]] = {
@@ -40,14 +44,21 @@ CASES: dict[str, Callable[[], list[Node]]] = {
 
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("case", CASES)
-def test_copied_code_gives_the_bits_of_linked_code(case: str, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copied_code_gives_the_bits_of_linked_code(
+    case: str, options: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     outputs = CASES[case]()
     env = normal_inputs(outputs)
     results, kinds = [], []
     for flatten in (flat.flattened, lambda data, names: data):
         loaded: list[bool] = []
 
-        def kept(data: bytes, names: list[str], flatten: Callable[..., bytes] = flatten, loaded: list[bool] = loaded) -> bytes:
+        def kept(
+            data: bytes,
+            names: list[str],
+            flatten: Callable[..., bytes] = flatten,
+            loaded: list[bool] = loaded,
+        ) -> bytes:
             made = flatten(data, names)
             loaded.append(flat.is_flat(made))
             return made
@@ -78,12 +89,15 @@ define i64 @f() {
 def test_data_of_its_own_is_copied_with_the_code_and_can_be_written() -> None:
     data = flat.flattened(native.compile_portable(COUNTERS), ["f"])
     assert flat.is_flat(data)
-    first, second = (ctypes.CFUNCTYPE(ctypes.c_int64)(flat.load(data).addresses[0]) for _ in range(2))
+    first, second = (
+        ctypes.CFUNCTYPE(ctypes.c_int64)(flat.load(data).addresses[0]) for _ in range(2)
+    )
     assert [first(), first(), first(), second()] == [5, 11, 18, 5]
 
 
 def test_an_object_that_needs_a_linker_is_left_as_it_is() -> None:
-    text = "@f.p = global ptr @f\ndefine i64 @f() {\n  ret i64 0\n}\n"  # an address that is filled in when it is loaded
+    # an address that is filled in when it is loaded
+    text = "@f.p = global ptr @f\ndefine i64 @f() {\n  ret i64 0\n}\n"
     data = native.compile_portable(text)
     assert flat.flattened(data, ["f"]) is data and not flat.is_flat(data)
     assert flat.flattened(b"not an object", ["f"]) == b"not an object"
@@ -97,7 +111,9 @@ def _in_child(outputs: list[Node]) -> None:
 
 def test_a_forked_child_loads_code_of_its_own() -> None:
     x, y = leaf(6), leaf(6)
-    child = multiprocessing.get_context("fork").Process(target=_in_child, args=([g.mul(x, g.like(3, x))],))
+    child = multiprocessing.get_context("fork").Process(
+        target=_in_child, args=([g.mul(x, g.like(3, x))],)
+    )
     child.start()
     program = compiled([g.mul(y, g.like(5, y))], **OPTIONS["tiny"])
     child.join(60)
@@ -107,7 +123,8 @@ def test_a_forked_child_loads_code_of_its_own() -> None:
 
 
 def test_code_stays_mapped_while_python_ends() -> None:
-    """A daemon thread, and the pool's workers, are in machine code when the interpreter drops its modules."""
+    """A daemon thread, and the pool's workers, are in machine code when the interpreter drops its
+    modules."""
     program = (
         "import threading, time, numpy as np, weft as wf\n"
         "x = wf.tensor(np.ones((1500, 1500), 'float32')).realize()\n"
@@ -119,5 +136,11 @@ def test_code_stays_mapped_while_python_ends() -> None:
         "threading.Thread(target=work, daemon=True).start()\n"
         "time.sleep(0.3)\n"
     )
-    environment = os.environ | {"WEFT_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    assert subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode == 0
+    environment = os.environ | {
+        "WEFT_NUM_THREADS": "2",
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+    }
+    assert (
+        subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode
+        == 0
+    )

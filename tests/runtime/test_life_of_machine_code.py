@@ -1,4 +1,5 @@
-"""Machine code is in memory as long as a program needs it, and no longer; what runs is never freed."""
+"""Machine code is in memory as long as a program needs it, and no longer; what runs is never
+freed."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ PAGE = 4096
 
 def constant(value: int) -> bytes:
     """Code that returns a number."""
-    return flat.flattened(native.compile_portable(f"define i64 @f() {{\n  ret i64 {value}\n}}\n"), ["f"])
+    return flat.flattened(
+        native.compile_portable(f"define i64 @f() {{\n  ret i64 {value}\n}}\n"), ["f"]
+    )
 
 
 def result(found: code.Code) -> int:
@@ -52,13 +55,20 @@ def test_of_code_that_is_not_in_use_so_many_bytes_are_kept() -> None:
         held = store.add("0", data[0], ["f"])
         for n in (1, 2, 3):
             store.add(str(n), data[n], ["f"])
-        assert [store.find(str(n), ["f"]) is not None for n in (3, 2, 1, 0)] == [True, True, False, True]
+        assert [store.find(str(n), ["f"]) is not None for n in (3, 2, 1, 0)] == [
+            True,
+            True,
+            False,
+            True,
+        ]
         assert store.find("0", ["f"]) is held and result(held) == 0
 
 
 @pytest.mark.usefixtures("young_objects")
 @pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")
-def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(program_table, "MAX_PROGRAMS", 4)
     monkeypatch.setattr(program_table, "_programs", {})
     monkeypatch.setattr(known, "limit", 8 * PAGE)
@@ -76,10 +86,14 @@ def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(monkeypatch: pyte
 def several(n: int) -> list[wf.Tensor]:
     """Values of kernels that nobody has."""
     x = wf.arange(50 + n, dtype=wf.float32)
-    return [(x * k + n).tanh().sum() for k in range(2, 6)] + [(x[: k * 9].reshape(k, 9) @ x[:9] + n) for k in range(2, 6)]
+    return [(x * k + n).tanh().sum() for k in range(2, 6)] + [
+        (x[: k * 9].reshape(k, 9) @ x[:9] + n) for k in range(2, 6)
+    ]
 
 
-def test_what_a_failed_compilation_raises_is_raised_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_failed_compilation_raises_is_raised_and_nothing_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     real, calls = compile_kernels.compile_text, []
 
     def failing(*args: object, **named: object) -> bytes:
@@ -93,7 +107,9 @@ def test_what_a_failed_compilation_raises_is_raised_and_nothing_is_kept(monkeypa
         monkeypatch.setattr(compile_kernels, "compile_text", failing)
         with pytest.raises(CompileError, match="as LLVM would"):
             wf.realize(*several(1))
-        assert sys.getswitchinterval() == interval and not any(t.name == "weft-compile" for t in threading.enumerate())
+        assert sys.getswitchinterval() == interval and not any(
+            t.name == "weft-compile" for t in threading.enumerate()
+        )
         assert threading.main_thread() not in calls, "several kernels are compiled beside"
         monkeypatch.undo()
         wanted = [np.tanh(np.arange(51, dtype="f4") * k + 1).sum() for k in range(2, 6)]
@@ -105,24 +121,38 @@ def correlated(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.einsum("nchwyx,ocyx->nohw", places, w)
 
 
-ROWS_OF_8 = pytest.mark.skipif("avx512" not in TARGETS, reason="needs AVX-512")  # tiles of a product whose lanes run over k
+ROWS_OF_8 = pytest.mark.skipif(
+    "avx512" not in TARGETS, reason="needs AVX-512"
+)  # tiles of a product whose lanes run over k
 
 
-@pytest.mark.parametrize("step", ["convolution", "input gradient", pytest.param("product", marks=ROWS_OF_8)])
+@pytest.mark.parametrize(
+    "step", ["convolution", "input gradient", pytest.param("product", marks=ROWS_OF_8)]
+)
 def test_another_number_of_images_needs_no_new_kernel(step: str) -> None:
     random = np.random.default_rng(0)
 
     def compute(count: int) -> None:
-        x, w = random.standard_normal((count, 3, 12, 12), dtype="f4"), random.standard_normal((8, 3, 3, 3), dtype="f4")
-        g, rows, matrix = (random.standard_normal(shape, dtype="f4") for shape in ((count, 8, 10, 10), (count, 84), (10, 84)))
+        x, w = (
+            random.standard_normal((count, 3, 12, 12), dtype="f4"),
+            random.standard_normal((8, 3, 3, 3), dtype="f4"),
+        )
+        g, rows, matrix = (
+            random.standard_normal(shape, dtype="f4")
+            for shape in ((count, 8, 10, 10), (count, 84), (10, 84))
+        )
         images = wf.tensor(x, requires_grad=True)
         if step == "product":
             got, wanted = wf.tensor(rows) @ wf.tensor(matrix).T, rows @ matrix.T
         elif step == "convolution":
             got, wanted = wf.nn.functional.conv2d(images, wf.tensor(w)).detach(), correlated(x, w)
         else:
-            (got,) = wf.grad((wf.nn.functional.conv2d(images, wf.tensor(w)) * wf.tensor(g)).sum(), [images])
-            wanted = correlated(np.pad(g, ((0, 0), (0, 0), (2, 2), (2, 2))), w[:, :, ::-1, ::-1].swapaxes(0, 1))
+            (got,) = wf.grad(
+                (wf.nn.functional.conv2d(images, wf.tensor(w)) * wf.tensor(g)).sum(), [images]
+            )
+            wanted = correlated(
+                np.pad(g, ((0, 0), (0, 0), (2, 2), (2, 2))), w[:, :, ::-1, ::-1].swapaxes(0, 1)
+            )
         np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-3, atol=1e-4)
 
     with options.override(cache_dir=None, serial_threshold=None, min_chunks=1):

@@ -75,7 +75,10 @@ def test_timing_changes_no_machine_code() -> None:
     structure = realize.structure_of(network())
     with timing():
         timed = on_disk.executable(structure)
-    assert ctypes.cast(pool.runtime().run, ctypes.c_void_p).value == run and ctypes.string_at(run, 256) == before  # type: ignore[arg-type]
+    assert (
+        ctypes.cast(pool.runtime().run, ctypes.c_void_p).value == run
+        and ctypes.string_at(run, 256) == before
+    )  # type: ignore[arg-type]
     assert timed.timings is not None and [*timed._table] == [*plain._table]
     assert all(a is b for a, b in zip(timed._codes, plain._codes, strict=True))
 
@@ -94,7 +97,9 @@ def test_there_is_a_time_for_each_phase() -> None:
     compiled = compile.program_of(realize.structure_of(network()))
     phases = sum(len(call.loops.phases) for call in compiled.program.calls)
     assert phases > len(compiled.program.calls)  # else this says little
-    assert len(timings.seconds) == len(timings.first) == len(timings.last) == timings.phases == phases
+    assert (
+        len(timings.seconds) == len(timings.first) == len(timings.last) == timings.phases == phases
+    )
     assert all(s >= 0 for s in timings.seconds) and sum(timings.seconds) > 0
     assert timings.total == pytest.approx(sum(timings.last))
 
@@ -105,7 +110,9 @@ def test_the_phases_of_a_kernel_add_up_to_its_time() -> None:
     phases = iter(timings.seconds)
     expected = [sum(next(phases) for _ in call.loops.phases) for call in program.calls]
     assert timings.by_call(program) == pytest.approx(expected)
-    assert timings.by_call(program, [1.0] * timings.phases) == [len(call.loops.phases) for call in program.calls]
+    assert timings.by_call(program, [1.0] * timings.phases) == [
+        len(call.loops.phases) for call in program.calls
+    ]
 
 
 def test_a_run_takes_no_longer_than_the_call_around_it() -> None:
@@ -142,7 +149,9 @@ def test_every_chunk_that_threads_share_is_noted_once(threads: int) -> None:
     if threads == 1:
         assert shared and not chunks
         return
-    assert shared and sorted((c.phase, c.chunk) for c in chunks) == [(p, c) for p, n in shared.items() for c in range(n)]
+    assert shared and sorted((c.phase, c.chunk) for c in chunks) == [
+        (p, c) for p, n in shared.items() for c in range(n)
+    ]
     assert {c.thread for c in chunks} <= {*range(threads)}
     margin = 1e-6 + 1e-6 * timings.phases  # what noting takes is left out of the phases' times
     for c in chunks:
@@ -170,7 +179,8 @@ def test_runs_are_counted_and_the_first_is_kept() -> None:
 
 @pytest.mark.parametrize("size", [8, 4096], ids=["brief", "shared"])
 def test_calls_of_a_jitted_function_are_timed(size: int) -> None:
-    """By all ways to the program: the first call, later ones, those of a tiny program, which is one native call otherwise."""
+    """By all ways to the program: the first call, later ones, those of a tiny program, which is one
+    native call otherwise."""
     step = wf.jit(lambda x: wf.exp(x) * 2 + 1)
     x = np.random.default_rng(2).random(size).astype(np.float32)
     expected = wf.jit(lambda x: wf.exp(x) * 2 + 1)(x).numpy()
@@ -209,7 +219,9 @@ def test_a_run_that_a_check_ends_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("jitted", [False, True])
-def test_a_signal_before_a_timed_run_finds_that_nothing_has_run(jitted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_before_a_timed_run_finds_that_nothing_has_run(
+    jitted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     x = wf.tensor([1.0, 2.0])
     x.realize()
 
@@ -296,7 +308,9 @@ def test_timed_runs_in_a_row_are_noted_each() -> None:
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-@pytest.mark.parametrize("flags", [set(), {"constant_tsc", "nonstop_tsc"}], ids=["clock", "counter"])
+@pytest.mark.parametrize(
+    "flags", [set(), {"constant_tsc", "nonstop_tsc"}], ids=["clock", "counter"]
+)
 def test_the_text_assembles_for_each_processor(machine: str, flags: set[str]) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -309,12 +323,16 @@ def test_the_text_assembles_for_each_processor(machine: str, flags: set[str]) ->
 
 
 def test_a_processor_whose_counter_changes_its_rate_is_not_asked() -> None:
-    assert "readcyclecounter" in native.timed_text("linux", "x86_64", {"constant_tsc", "nonstop_tsc"})
+    assert "readcyclecounter" in native.timed_text(
+        "linux", "x86_64", {"constant_tsc", "nonstop_tsc"}
+    )
     assert "clock_gettime" in native.timed_text("linux", "x86_64", {"constant_tsc"})
 
 
 def test_the_clock_counts_nanoseconds() -> None:
-    code = native.load_object(native.compile_portable(native.timed_text("linux", "other", set())), ["weft_ticks"])
+    code = native.load_object(
+        native.compile_portable(native.timed_text("linux", "other", set())), ["weft_ticks"]
+    )
     ticks = ctypes.CFUNCTYPE(ctypes.c_int64)(code["weft_ticks"])
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     assert before <= ticks() <= time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -334,7 +352,12 @@ def test_launches_are_timed() -> None:
         timings, launches = last().timings, len(last().image.launches)
         found.append(y.cpu().numpy())
     np.testing.assert_array_equal(found[0], expected)
-    assert timings.runs == 1 and len(timings.seconds) == launches and min(timings.seconds) > 0 and timings.chunks == []
+    assert (
+        timings.runs == 1
+        and len(timings.seconds) == launches
+        and min(timings.seconds) > 0
+        and timings.chunks == []
+    )
 
 
 @needs_compiler
@@ -357,7 +380,9 @@ def test_early_checks_of_a_gpu_are_timed_too() -> None:
     with timing():
         step(table, wf.tensor(np.array([1, 2, 3]), device="cuda"))
     executable = step.last.program.executable
-    assert executable.image.early and len(executable.timings.seconds) == len(executable.image.launches)
+    assert executable.image.early and len(executable.timings.seconds) == len(
+        executable.image.launches
+    )
     with pytest.raises(IndexError):
         step(table, wf.tensor(np.array([1, 512, 3]), device="cuda"))
     assert executable.timings.runs == 1

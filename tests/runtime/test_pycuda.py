@@ -1,4 +1,5 @@
-"""PyCUDA itself on a stand-in for libcuda: each test is a Python of its own, which must end well and leave nothing behind."""
+"""PyCUDA itself on a stand-in for libcuda: each test is a Python of its own, which must end well
+and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def python(tmp_path: Path) -> Run:
-    """Runs code in a process with PyCUDA and the stand-in. Returns what it printed to stderr; it must end with 0.
+    """Runs code in a process with PyCUDA and the stand-in. Returns what it printed to stderr; it
+    must end with 0.
 
     `leaves`: what the device has when the process is over; all goes with the context.
     """
@@ -87,12 +89,26 @@ def python(tmp_path: Path) -> Run:
 
     def run(code: str, leaves: str = "", before: str = BEFORE + READY, **settings: str) -> str:
         report = tmp_path / "report"
-        parts = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(Path(weft.__path__[0]).parent), str(site)]
-        environment = {"LD_LIBRARY_PATH": str(library), "PYTHONPATH": os.pathsep.join(p for p in parts if p)}
+        parts = [
+            *os.environ.get("PYTHONPATH", "").split(os.pathsep),
+            str(Path(weft.__path__[0]).parent),
+            str(site),
+        ]
+        environment = {
+            "LD_LIBRARY_PATH": str(library),
+            "PYTHONPATH": os.pathsep.join(p for p in parts if p),
+        }
         environment |= {"STANDIN_REPORT": str(report), **settings}
         text = f"IMAGE = {image!r}\n{before}\n{textwrap.dedent(code)}"
         command = [sys.executable, "-c", text]
-        done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         assert report.read_text().strip() == leaves
         return done.stderr
@@ -143,14 +159,29 @@ def test_a_number_too_high_is_refused(python: Run) -> None:
 
 
 def test_without_a_gpu_cuda_is_said_not_to_start(python: Run) -> None:
-    python(refused("does not start: cuInit failed: no CUDA-capable device is detected"), before=BEFORE, STANDIN_DEVICES="0")
+    python(
+        refused("does not start: cuInit failed: no CUDA-capable device is detected"),
+        before=BEFORE,
+        STANDIN_DEVICES="0",
+    )
 
 
 def test_without_libcuda_it_is_named(tmp_path: Path) -> None:
-    code = "from weft import errors; from weft.runtime.cuda import devices\n" + refused("libcuda.so.1 could not be loaded")
+    code = "from weft import errors; from weft.runtime.cuda import devices\n" + refused(
+        "libcuda.so.1 could not be loaded"
+    )
     parts = [str(Path(weft.__path__[0]).parent), str(build.pycuda())]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(parts), "LD_LIBRARY_PATH": str(tmp_path)}
-    if subprocess.run([sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"], check=False).returncode == 0:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(parts),
+        "LD_LIBRARY_PATH": str(tmp_path),
+    }
+    if (
+        subprocess.run(
+            [sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"], check=False
+        ).returncode
+        == 0
+    ):
         pytest.skip("an NVIDIA driver is installed")
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
@@ -604,7 +635,8 @@ def test_an_index_out_of_range_is_an_index_error(tensors: Run) -> None:
     """)
 
 
-# ---------------------------------------------------------------- threads, other users of CUDA, the end
+# ---------------------------------------------------------------- threads, other users of CUDA, the
+# end
 
 
 def test_threads_that_end_leave_no_context(python: Run) -> None:

@@ -15,7 +15,9 @@ from weft.frontend.lazy import program_table
 from weft.runtime.code import known
 
 
-def test_without_another_thread_all_is_compiled_by_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_another_thread_all_is_compiled_by_this_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -27,7 +29,9 @@ def test_without_another_thread_all_is_compiled_by_this_one(monkeypatch: pytest.
         found = (((x @ x.T).exp().sum(axis=0) + 1).log().sum() * 0.5).item()  # several kernels
     a = np.arange(12.0, dtype=np.float32).reshape(3, 4)
     with np.errstate(over="ignore"):
-        assert found == pytest.approx((np.log(np.exp(a @ a.T).sum(axis=0) + 1)).sum() * 0.5, rel=1e-5)
+        assert found == pytest.approx(
+            (np.log(np.exp(a @ a.T).sum(axis=0) + 1)).sum() * 0.5, rel=1e-5
+        )
 
 
 LITTLE = """
@@ -89,7 +93,9 @@ def test_a_small_address_space_gives_right_results_or_a_clear_error(
     done = python(tmp_path, "-c", NO_ROOM, proc)
     lines = done.stdout.splitlines()
     said, statuses = dict(line.split(" ", 1) for line in lines[::2]), lines[1::2]
-    assert statuses == ["0"] * 7, done.stdout + done.stderr  # LLVM ends a process that has no memory for it
+    assert statuses == ["0"] * 7, (
+        done.stdout + done.stderr
+    )  # LLVM ends a process that has no memory for it
     rest = r"\d+\.\d MiB are left" if proc == "seen" else "there is not as much"
     needs = rf"(the compiler, LLVM,|compiling a kernel) needs \d+\.\d MiB of address space, {rest}: `ulimit -v` allows no more"
     assert said["100"] != "right" == said["600"]
@@ -100,4 +106,6 @@ def test_an_address_space_that_is_limited_is_what_is_left(tmp_path: Path) -> Non
     pytest.importorskip("resource")
     done = python(tmp_path, "-c", LITTLE)
     said, works = done.stdout.splitlines()
-    assert works == "True True" and re.search(r"8\.0 GiB of memory are needed, [0-5]\.\d GiB are left", said), done.stderr
+    assert works == "True True" and re.search(
+        r"8\.0 GiB of memory are needed, [0-5]\.\d GiB are left", said
+    ), done.stderr

@@ -1,4 +1,5 @@
-"""The thread pool: every chunk runs once, whoever calls it, and nothing hangs after a fork or at exit."""
+"""The thread pool: every chunk runs once, whoever calls it, and nothing hangs after a fork or at
+exit."""
 
 import ctypes
 import os
@@ -83,10 +84,14 @@ class Visits:
 
     def __init__(self, chunks: int, spins: int = 1) -> None:
         self.counts, self.owners = np.zeros(chunks, np.int64), np.full(chunks, -1)
-        self.context = np.array([self.counts.ctypes.data, self.owners.ctypes.data, spins, parallel_for_address()])
+        self.context = np.array(
+            [self.counts.ctypes.data, self.owners.ctypes.data, spins, parallel_for_address()]
+        )
 
     def run(self, function: int, chunks: int | None = None) -> "Visits":
-        pool.runtime().parallel_for(function, self.context.ctypes.data, len(self.counts) if chunks is None else chunks)
+        pool.runtime().parallel_for(
+            function, self.context.ctypes.data, len(self.counts) if chunks is None else chunks
+        )
         return self
 
 
@@ -132,7 +137,9 @@ def test_python_threads_share_the_pool(kernels):
     results = []
 
     def hammer():
-        results.append(all((Visits(9, spins=50).run(kernels["visit"]).counts == 1).all() for _ in range(300)))
+        results.append(
+            all((Visits(9, spins=50).run(kernels["visit"]).counts == 1).all() for _ in range(300))
+        )
 
     with options.override(num_threads=2):
         pool.ensure()
@@ -176,14 +183,17 @@ def counted_beside_native_code(kernel):
 
 
 def test_native_code_releases_the_python_lock(kernels):
-    """On a busy machine the thread that counts may have to wait for a processor: one of some tries is enough."""
+    """On a busy machine the thread that counts may have to wait for a processor: one of some tries
+    is enough."""
     assert any(counted_beside_native_code(kernels["visit"]) > 10 for _ in range(10))
 
 
 def child_status(body) -> int:
     """Exit code of a forked child that runs `body`; -1 if it hangs."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork of a process with threads: the point of these tests
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # fork of a process with threads: the point of these tests
         pid = os.fork()
     if pid == 0:
         code = 1
@@ -287,14 +297,21 @@ EXITS = {
 @needs_pool
 @pytest.mark.parametrize("state", EXITS)
 def test_interpreter_exits_with_live_workers(state, tmp_path):
-    done = subprocess.run([sys.executable, "-c", EXIT + EXITS[state]], cwd=tmp_path, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", EXIT + EXITS[state]],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 @needs_pool
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 def test_worker_leaves_the_callers_processor(kernels):
-    """All threads are forced onto one processor; the caller may not leave it, so the worker must."""
+    """All threads are forced onto one processor; the caller may not leave it, so the worker
+    must."""
     allowed = os.sched_getaffinity(0)
     with options.override(num_threads=1):
         pool.ensure()
@@ -323,7 +340,9 @@ def test_workers_do_not_take_signals():
         masks = {}
         for task in tasks:
             with open(f"/proc/self/task/{task}/status") as file:
-                masks[task] = next(int(line.split()[1], 16) for line in file if line.startswith("SigBlk"))
+                masks[task] = next(
+                    int(line.split()[1], 16) for line in file if line.startswith("SigBlk")
+                )
         interrupt = 1 << (2 - 1)
         assert not masks[os.getpid()] & interrupt
         assert any(mask & interrupt for task, mask in masks.items() if task != os.getpid())
@@ -344,7 +363,9 @@ def test_text_without_a_pool_is_whole(kernels):
     text = native.native_text("darwin", "arm64")
     names = ["weft_run", "weft_parallel_for", "weft_pool_start"]
     code = native.load_object(native.compile_portable(text), names)
-    parallel_for = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(code["weft_parallel_for"])
+    parallel_for = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
+        code["weft_parallel_for"]
+    )
     visits = Visits(10)
     parallel_for(kernels["visit"], visits.context.ctypes.data, 10)
     assert (visits.counts == 1).all() and (visits.owners == 0).all()

@@ -1,14 +1,16 @@
-"""The schedule of a chain of contractions (attention): its space stays in scratch. In: a chain Kernel. Out: Loops.
+"""The schedule of a chain of contractions (attention): its space stays in scratch. In: a chain
+Kernel. Out: Loops.
 
-for task (batch, block of rows):                          rows are the lanes of the space
-    pack queries[d][row]
-    for block of columns:                                 keys and values are packed where they do not lie as tiles read them
+for task (batch, block of rows):                          rows are the lanes of the space pack
+    queries[d][row] for block of columns:                                 keys and values are packed
+    where they do not lie as tiles read them
         tiles of columns x rows:  space[column][row] = sum_d key[column][d] * queries[d][row]
         stages:                   reductions down the columns, then weights[column][row] in place
         tiles of rows x lanes:    sums[row][c] += sum_column weights[column][row] * value[column][c]
     epilogue over the rows
 
-With several blocks of columns a softmax is rescaled from one to the next: m' = max(m, block), sums and l times exp(m - m').
+With several blocks of columns a softmax is rescaled from one to the next: m' = max(m, block), sums
+and l times exp(m - m').
 """
 
 from __future__ import annotations
@@ -23,7 +25,15 @@ from ....ir.kernels.kernel import WORDS, Kernel, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....wording import plural
-from ...kernels.chain import ChainProblem, ChainStage, KnownValues, Result, SpacePosition, StagePlan, ValueAt
+from ...kernels.chain import (
+    ChainProblem,
+    ChainStage,
+    KnownValues,
+    Result,
+    SpacePosition,
+    StagePlan,
+    ValueAt,
+)
 from ...kernels.chain_task import ROW_VECTORS, Sizes, Task
 from ...kernels.contraction import contiguous, is_plain
 from ...kernels.evaluate import load
@@ -36,14 +46,19 @@ from ..chunks import Chunks, Tuning
 from .tiles import Product, every, product_loops, transposed
 
 TASKS = 16  # wanted, to balance, whatever the number of threads
-COST_OF_ROW = {1: 1.17, 2: 1.06, 3: 1.03}  # by vectors of a block, beside 4 to 7: attention of 256 x 64, Zen 4
+COST_OF_ROW = {
+    1: 1.17,
+    2: 1.06,
+    3: 1.03,
+}  # by vectors of a block, beside 4 to 7: attention of 256 x 64, Zen 4
 COST_OF_SUMMED_ROW = {1: 1.03, 2: 1.01}  # its gradients, also of 577 and 1030 rows
 MOST_VECTORS = 7  # of the rows of a block
 MIN_COLUMNS = 256  # of a block, over which rescaling costs little
 
 
 def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
-    """Blocks of rows wide enough for tiles; the space of a block in a quarter of the level-2 cache, else in several blocks."""
+    """Blocks of rows wide enough for tiles; the space of a block in a quarter of the level-2 cache,
+    else in several blocks."""
     blocks = -(-p.rows() // (ROW_VECTORS * p.width))
     others = prod(extent(g) for g in p.batch + p.others)
     while not p.sums_rows and others * blocks < TASKS and blocks * p.width < p.rows():
@@ -67,18 +82,23 @@ def _rows(p: ChainProblem, blocks: int) -> int:
 def _least_work(p: ChainProblem, rows: int, others: int, room: int) -> int:
     """Rows of a block: fewer, or a few more, where the last block would be nearly empty.
 
-    More only where no result sums over the rows: gradients of 256 rows took twice as long in blocks of 80 as in those of 64.
+    More only where no result sums over the rows: gradients of 256 rows took twice as long in blocks
+    of 80 as in those of 64.
     """
 
     def is_fit(r: int) -> bool:
-        return r < rows or (not p.sums_rows and others * -(-p.rows() // r) >= TASKS and p.length() * r <= room)
+        return r < rows or (
+            not p.sums_rows and others * -(-p.rows() // r) >= TASKS and p.length() * r <= room
+        )
 
     costs = COST_OF_SUMMED_ROW if p.sums_rows else COST_OF_ROW
     sizes = [v * p.width for v in range(MOST_VECTORS, 0, -1) if is_fit(v * p.width)]
     return min([rows, *sizes], key=lambda r: -(-p.rows() // r) * r * costs.get(r // p.width, 1.0))
 
 
-def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+def lower_chain(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning
+) -> Lowered:
     """Loops of a chain of contractions."""
     p = ChainProblem(kernel, strides, target)
     plan = StagePlan(p)
@@ -99,18 +119,24 @@ class _Chain(Task):
         s, p = self.s, self.p
         how = f"all {s.columns} columns in scratch"
         if s.blocks:
-            how = f"columns in {plural(-(-p.length() // s.columns), 'block')} of {s.columns}" + ", rescaled" * p.online
+            how = (
+                f"columns in {plural(-(-p.length() // s.columns), 'block')} of {s.columns}"
+                + ", rescaled" * p.online
+            )
         return self._described(how + ", chunks that the mask rules out skipped" * self.guarded)
 
     # ------------------------------------------------------------ the task
 
     def body(self, position: Index) -> list[Stmt]:
-        *self.batch, self.block = unravel(position, self.shape if not self.p.sums_rows else (*self.shape, 1))
+        *self.batch, self.block = unravel(
+            position, self.shape if not self.p.sums_rows else (*self.shape, 1)
+        )
         body = self._all_rows() if self.p.sums_rows else self._row_block()
         return [*(Alloc(b) for b in self.scratch.values()), *body]
 
     def _all_rows(self) -> list[Stmt]:
-        """Every row of a batch element, block by block: results that sum over the rows are then complete."""
+        """Every row of a batch element, block by block: results that sum over the rows are then
+        complete."""
         over_rows = [r for r in self.p.results if r.over_rows]
         at = Var("block", prod(self.others))
         *others, self.block = unravel(var(at), self.others)
@@ -127,7 +153,11 @@ class _Chain(Task):
         body = self._check_operands() if not self.p.sums_rows else []
         body += [t for i in range(len(self.p.scores)) for t in self._pack_query(i)]
         body += self._blocks() if self.s.blocks else self._block(Index(), self.s.columns)
-        return body + [t for r in self.p.results if not r.over_rows for t in self._write_result(r)] + self._write_rows()
+        return (
+            body
+            + [t for r in self.p.results if not r.over_rows for t in self._write_result(r)]
+            + self._write_rows()
+        )
 
     def _clear(self, buf: Buf) -> list[Stmt]:
         z = Var("z", buf.size)
@@ -138,7 +168,9 @@ class _Chain(Task):
         whole, rest = divmod(self.p.length(), self.s.columns)
         part = Var("part", whole)
         out = self._start()
-        out.append(For(part, whole, SERIAL, self._block(var(part) * self.s.columns, self.s.columns)))
+        out.append(
+            For(part, whole, SERIAL, self._block(var(part) * self.s.columns, self.s.columns))
+        )
         out += self._block(Index(const=whole * self.s.columns), rest) if rest else []
         return out + self._end()
 
@@ -186,7 +218,8 @@ class _Chain(Task):
         return self._chunks(first, columns, chunk)
 
     def _keys(self, number: int, first: Index, columns: int) -> tuple[list[Stmt], ValueAt]:
-        """key(column, d), read in place if that is one load, else from scratch where a first loop puts it."""
+        """key(column, d), read in place if that is one load, else from scratch where a first loop
+        puts it."""
         q = self.p.scores[number]
 
         def key(column: Index, d: Index) -> Node:
@@ -196,31 +229,51 @@ class _Chain(Task):
         if is_plain(one := key(var(j), var(d))) and not self._is_crowded(one, d):
             return [], key
         packed = self._scratch(f"keys{number}", self.s.columns * q.length)
-        pack: list[Stmt] = [For(j, columns, SERIAL, [For(d, q.length, LANES, [Store(packed, var(j) * q.length + var(d), one)])])]
+        pack: list[Stmt] = [
+            For(
+                j,
+                columns,
+                SERIAL,
+                [For(d, q.length, LANES, [Store(packed, var(j) * q.length + var(d), one)])],
+            )
+        ]
         if self._turns(one, j, d):
-            pack = transposed(packed, lambda lane, column: key(column, lane), q.length, columns, self.p.width)
+            pack = transposed(
+                packed, lambda lane, column: key(column, lane), q.length, columns, self.p.width
+            )
         return pack, lambda at, k: load(packed, at * q.length + k)
 
     def _is_crowded(self, key: Node, d: Var) -> bool:
-        """Do the lines of a column's terms, of which the next columns are part, push each other out of the level-1 cache?
+        """Do the lines of a column's terms, of which the next columns are part, push each other out
+        of the level-1 cache?
 
-        Half of it holds the queries. On a Zen 4 1024 columns of 64 terms, 4 KB from term to term, are twice as fast packed.
+        Half of it holds the queries. On a Zen 4 1024 columns of 64 terms, 4 KB from term to term,
+        are twice as fast packed.
         """
         pitch = abs(key.arg[1].coef(d)) * key.dtype.itemsize
         return pitch >= LINE and 2 * d.extent > lines_in_l1(pitch, self.target)
 
     def _turns(self, value: Node, line: Var, lane: Var) -> bool:
         """Does a panel lie the other way round in memory, in whole vectors of lanes?"""
-        return lane.extent % self.p.width == 0 and contiguous(value, line) and not contiguous(value, lane)
+        return (
+            lane.extent % self.p.width == 0
+            and contiguous(value, line)
+            and not contiguous(value, lane)
+        )
 
     # ------------------------------------------------------------ stages
 
     def _stage(self, stage: ChainStage, first: Index, columns: int) -> list[Stmt]:
         """One pass down the columns of a block: reductions, then values that are kept or weigh."""
-        accs = {u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.s.rows, REG, u.node.site) for u in stage.reductions}
+        accs = {
+            u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.s.rows, REG, u.node.site)
+            for u in stage.reductions
+        }
         column, lane = Var("column", columns), Var("l", self.s.rows)
         place = var(column) * self.s.rows + var(lane)
-        values = self._stage_values(stage, accs, self._at(var(lane), first + var(column)), var(lane), place)
+        values = self._stage_values(
+            stage, accs, self._at(var(lane), first + var(column)), var(lane), place
+        )
 
         def chunk(start: Index, count: int) -> list[Stmt]:
             j = Var("column", count)
@@ -252,7 +305,10 @@ class _Chain(Task):
         """Sums of whole rows."""
         lane = Var("l", self.s.rows)
         self.rows_known |= self.stats
-        return [For(lane, lane.extent, LANES, [total], ROW_VECTORS) for total in self._whole_sums(var(lane))]
+        return [
+            For(lane, lane.extent, LANES, [total], ROW_VECTORS)
+            for total in self._whole_sums(var(lane))
+        ]
 
     # ------------------------------------------------------------ results
 
@@ -278,7 +334,9 @@ class _Chain(Task):
             lambda row, j: load(weights, j * rows + row),
             value,
             finish,
-            lambda step: self._chunks(first, columns, lambda start, count: every(count, start)(step)),
+            lambda step: self._chunks(
+                first, columns, lambda start, count: every(count, start)(step)
+            ),
         )
         return packing + product_loops(product, self.p.width, self.target.registers)
 
@@ -295,7 +353,9 @@ class _Chain(Task):
                 sums.dtype,
                 lambda column, row: load(weights, (start + column) * rows + row),
                 value,
-                lambda column, lane, total: Reduce(sums, (start + column) * lanes + lane, "add", total),
+                lambda column, lane, total: Reduce(
+                    sums, (start + column) * lanes + lane, "add", total
+                ),
                 every(rows, Index(), *self._cut()),
             )
             return product_loops(product, self.p.width, self.target.registers)
@@ -303,7 +363,11 @@ class _Chain(Task):
         return packing + self._chunks(Index(), self.s.columns, chunk)
 
     def _values(
-        self, r: Result, lines: int, at: Callable[[Index], SpacePosition], cut: tuple[Index, int | None] = (Index(), None)
+        self,
+        r: Result,
+        lines: int,
+        at: Callable[[Index], SpacePosition],
+        cut: tuple[Index, int | None] = (Index(), None),
     ) -> tuple[list[Stmt], ValueAt]:
         """value(line, lane), read in place if that is a vector, else from scratch."""
         lanes = self._lanes(r)
@@ -315,15 +379,26 @@ class _Chain(Task):
         one = value(var(j), var(c))
         if is_plain(one) and contiguous(one, c) and lanes == r.width:
             return [], value
-        packed = self._scratch(f"values{self.p.results.index(r)}", max(lines, self.s.columns) * lanes)
+        packed = self._scratch(
+            f"values{self.p.results.index(r)}", max(lines, self.s.columns) * lanes
+        )
         if cut[1] is None and self._turns(one, j, c):
-            pack = transposed(packed, lambda lane, line: value(line, lane), lanes, lines, self.p.width)
+            pack = transposed(
+                packed, lambda lane, line: value(line, lane), lanes, lines, self.p.width
+            )
             return pack, lambda at, lane: load(packed, at * lanes + lane)
         body: list[Stmt] = [For(c, r.width, LANES, [Store(packed, var(j) * lanes + var(c), one)])]
         if lanes > r.width:
             pad = Var("pad", lanes - r.width)
             zero = const(0, packed.dtype)
-            body.append(For(pad, pad.extent, LANES, [Store(packed, var(j) * lanes + r.width + var(pad), zero)]))
+            body.append(
+                For(
+                    pad,
+                    pad.extent,
+                    LANES,
+                    [Store(packed, var(j) * lanes + r.width + var(pad), zero)],
+                )
+            )
         by_line = For(j, lines, SERIAL, body, base=cut[0], total=cut[1])
         return [by_line], lambda at, lane: load(packed, at * lanes + lane)
 
@@ -335,14 +410,25 @@ class _Chain(Task):
         line, c = Var("line", self.s.columns if r.over_rows else self.s.rows), Var("c", r.width)
         total = load(self._sums(r), var(line) * self._lanes(r) + var(c))
         held = KnownValues() if r.over_rows else self._held(var(line), Index())
-        body = self.p.writes(self.p.outputs_of(r), self._at_line(r, var(line)), var(c), self._with_result(r, total, held))
-        return [For(line, line.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)] if body else []
+        body = self.p.writes(
+            self.p.outputs_of(r),
+            self._at_line(r, var(line)),
+            var(c),
+            self._with_result(r, total, held),
+        )
+        return (
+            [For(line, line.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)]
+            if body
+            else []
+        )
 
     def _at_line(self, r: Result, line: Index) -> SpacePosition:
         """Where a line of a result belongs."""
         if not r.over_rows:
             return self._at(line, Index())
-        return self.p.at([*self.batch[: len(self.p.batch)], *(Index() for _ in self.p.others)], Index(), line)
+        return self.p.at(
+            [*self.batch[: len(self.p.batch)], *(Index() for _ in self.p.others)], Index(), line
+        )
 
     def _write_rows(self) -> list[Stmt]:
         """Outputs that are values of the rows."""

@@ -1,4 +1,5 @@
-"""Register tiles of matrix products inside a task, operands in scratch or read in place. In: values by index. Out: statements."""
+"""Register tiles of matrix products inside a task, operands in scratch or read in place. In: values
+by index. Out: statements."""
 
 from __future__ import annotations
 
@@ -32,9 +33,11 @@ class Product:
 
 
 def best_tile(rows: int, vectors: int, registers: int) -> tuple[int, int]:
-    """(rows, vectors) of a register tile: many products a load, all accumulators in registers, one size of tile.
+    """(rows, vectors) of a register tile: many products a load, all accumulators in registers, one
+    size of tile.
 
-    Measured on AVX-512, attention of 512 x 64: 6x4 (two sizes, twice the code) 10.6 ms, 12x2 10.9, 4x4 11.1, 8x2 11.2.
+    Measured on AVX-512, attention of 512 x 64: 6x4 (two sizes, twice the code) 10.6 ms, 12x2 10.9,
+    4x4 11.1, 8x2 11.2.
     """
     tiles = []
     for v in (d for d in (1, 2, 3, 4) if vectors % d == 0):
@@ -52,15 +55,21 @@ def product_loops(p: Product, width: int, registers: int) -> list[Stmt]:
     out: list[Stmt] = []
     for size, first, count in balanced(p.rows, most):
         at, lanes = Var("tile", count), Var("lanes", p.lanes // (vectors * width))
-        body = _tile(p, var(at) * size + first, var(lanes) * (vectors * width), size, vectors * width)
+        body = _tile(
+            p, var(at) * size + first, var(lanes) * (vectors * width), size, vectors * width
+        )
         out.append(For(at, count, SERIAL, [For(lanes, lanes.extent, SERIAL, body)]))
     return out
 
 
-def every(length: int, start: Index | None = None, base: Index | None = None, total: int | None = None) -> Steps:
+def every(
+    length: int, start: Index | None = None, base: Index | None = None, total: int | None = None
+) -> Steps:
     """One loop from `start` on, cut where base + k reaches the total."""
     k = Var("k", length)
-    return lambda step: [For(k, length, SERIAL, step((start or Index()) + var(k)), base=base or Index(), total=total)]
+    return lambda step: [
+        For(k, length, SERIAL, step((start or Index()) + var(k)), base=base or Index(), total=total)
+    ]
 
 
 def _tile(p: Product, first_row: Index, first_lane: Index, rows: int, lanes: int) -> list[Stmt]:
@@ -82,20 +91,33 @@ def _tile(p: Product, first_row: Index, first_lane: Index, rows: int, lanes: int
 
 
 def transposed(
-    panel: Buf, value: ValueAt, rows: int, length: int, width: int, cut: tuple[Index, int | None] = (Index(), None)
+    panel: Buf,
+    value: ValueAt,
+    rows: int,
+    length: int,
+    width: int,
+    cut: tuple[Index, int | None] = (Index(), None),
 ) -> list[Stmt]:
-    """panel[d][row] = value(row, d), which is contiguous along d, by squares in registers; rows a multiple of the width."""
+    """panel[d][row] = value(row, d), which is contiguous along d, by squares in registers; rows a
+    multiple of the width."""
     whole = length // width
     out: list[Stmt] = []
     if cut[1] is None and whole:
         at, d = Var("lanes", rows // width), Var("square", whole)
         j, k = Var("j", width), Var("k", width)
         lane, step = var(at) * width + var(j), var(d) * width + var(k)
-        square = For(j, width, UNROLL, [For(k, width, LANES, [Store(panel, step * rows + lane, value(lane, step))])])
+        square = For(
+            j,
+            width,
+            UNROLL,
+            [For(k, width, LANES, [Store(panel, step * rows + lane, value(lane, step))])],
+        )
         out.append(For(at, at.extent, SERIAL, [For(d, whole, SERIAL, [square])]))
     first = whole * width if cut[1] is None else 0
     if first < length:
         row, d = Var("row", rows), Var("d", length - first)
         store = Store(panel, (var(d) + first) * rows + var(row), value(var(row), var(d) + first))
-        out.append(For(row, rows, SERIAL, [For(d, d.extent, LANES, [store])], base=cut[0], total=cut[1]))
+        out.append(
+            For(row, rows, SERIAL, [For(d, d.extent, LANES, [store])], base=cut[0], total=cut[1])
+        )
     return out

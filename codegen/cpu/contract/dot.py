@@ -1,9 +1,10 @@
-"""The dot schedule of a contraction: register tiles, lanes over k, the lane factor where it lies. In: a Problem. Out: Loops.
+"""The dot schedule of a contraction: register tiles, lanes over k, the lane factor where it lies.
+In: a Problem. Out: Loops.
 
 for task (batch, line, block of columns):
-    for block of k:                                 one, if the rows fit into L1
-        small[i][k] = A[i][k]                       where it is computed, or does not lie along k, or is read in blocks
-        for tile of columns: for tile of rows:      accumulators in registers, lanes over k
+    for block of k:                                 one, if the rows fit into L1 small[i][k] =
+        A[i][k]                       where it is computed, or does not lie along k, or is read in
+        blocks for tile of columns: for tile of rows:      accumulators in registers, lanes over k
             sums[i][j] +=, or the epilogue of the tile
     epilogue of the sums
 
@@ -17,10 +18,31 @@ from math import prod
 from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    LANES,
+    REG,
+    SCRATCH,
+    SERIAL,
+    UNROLL,
+    Alloc,
+    Buf,
+    For,
+    Param,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ....wording import plural
 from ...kernels import loop_axes
-from ...kernels.contraction import AxisGroups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
+from ...kernels.contraction import (
+    AxisGroups,
+    Problem,
+    contiguous,
+    groups_extent,
+    is_plain,
+    lies_beyond,
+    spread_groups,
+)
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import balanced, cut, extent, in_last, itemsize_in_memory
 from ...kernels.lowered import Lowered
@@ -31,7 +53,9 @@ from .products import ContractionTask
 
 ACCUMULATORS = {32: (24, 8), 16: (9, 4)}  # of a tile, and the most rows, by vector registers
 MOST_COLUMNS = 6
-PREFETCHED_COLUMNS = 3  # at most, of a tile whose columns are prefetched: memory serves few streams best
+PREFETCHED_COLUMNS = (
+    3  # at most, of a tile whose columns are prefetched: memory serves few streams best
+)
 TASK_WORK = 1 << 16  # multiplications of a task, at least: some microseconds
 PACKED_COLUMNS = 512  # of a task that gathers the small factor: that takes as long as 50 of them
 COPIED_COLUMNS = 48  # of a task that copies it
@@ -46,7 +70,9 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
     text = f"lanes over k, tiles {rows}x{task.columns}, blocks of {plural(task.tiles, 'tile')}, "
     text += f"rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
-    text += f"{'the matrix asked for ahead, ' * task.hints}{plural(prod(task.shape), 'task')}; {why}"
+    text += (
+        f"{'the matrix asked for ahead, ' * task.hints}{plural(prod(task.shape), 'task')}; {why}"
+    )
     return task.lowered(text)
 
 
@@ -62,7 +88,9 @@ class _Block(ContractionTask):
         small, matrix = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
         self.item = itemsize_in_memory(matrix)
         self.hints = lies_beyond(p, matrix, target.l3 // 2)
-        self.blocked = self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
+        self.blocked = (
+            self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
+        )
         most_columns = PREFETCHED_COLUMNS if self.hints and self.blocked else MOST_COLUMNS
         self.columns = min(self.n, most_columns, accumulators // self.row_tiles[0][0])
         self._block_k(small.dtype.itemsize, target)
@@ -70,10 +98,13 @@ class _Block(ContractionTask):
         packs = self.blocked or not (is_plain(small) and lies_along_k)
         packs = packs and self.m * self.panel_k * small.dtype.itemsize <= target.l2 // 2
         self.panel = Buf("small", small.dtype, self.m * self.panel_k, SCRATCH) if packs else None
-        # many tiles of one size: their count is an argument, so that other numbers of rows give the same kernel
+        # many tiles of one size: their count is an argument, so that other numbers of rows give the
+        # same kernel
         shares = not packs and len(self.row_tiles) == 1 and self.row_tiles[0][2] >= MANY_TILES
         self.params |= {Param("row_tiles"): self.row_tiles[0][2]} if shares else {}
-        self.tiles = self._tiles_of_task(1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS)
+        self.tiles = self._tiles_of_task(
+            1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS
+        )
         self.whole = self.n // self.columns
         self.parts = -(-max(1, self.whole) // self.tiles)
         shape = (*(extent(g) for g in outer), self.parts)
@@ -81,15 +112,21 @@ class _Block(ContractionTask):
         self.by, self.first = spread_groups(outer, at), self.part * self.tiles
         self.pitch = (self.tiles + 1) * self.columns
         self.sums = Buf("sums", self.dtype, self.m * self.pitch, SCRATCH)
-        self.front, self.block = [Var(f"k{a}", extent(g)) for a, g in enumerate(p.reduced[:-1], 1)], Var("block", self.k_parts)
+        self.front, self.block = (
+            [Var(f"k{a}", extent(g)) for a, g in enumerate(p.reduced[:-1], 1)],
+            Var("block", self.k_parts),
+        )
         self.k_first = var(self.block) * self.k_block if self.k_parts > 1 else Index()
 
     def _block_k(self, itemsize: int, target: Target) -> None:
-        """Blocks of the last group of k where the rows do not fit into L1: a block of all of them takes half of it, and a tile
-        what is prefetched."""
+        """Blocks of the last group of k where the rows do not fit into L1: a block of all of them
+        takes half of it, and a tile what is prefetched."""
         *front, last = (extent(g) for g in self.p.reduced)
         most = target.l1 // 2 // (self.m * itemsize)
-        most = max(self.p.width, min(most, PREFETCHED // (self.columns * self.item)) if self.hints else most)
+        most = max(
+            self.p.width,
+            min(most, PREFETCHED // (self.columns * self.item)) if self.hints else most,
+        )
         parts = -(-last // most) if self.blocked else 1
         self.k_block = last if parts == 1 else -(-last // (parts * self.p.width)) * self.p.width
         self.k_parts = -(-last // self.k_block)
@@ -110,8 +147,16 @@ class _Block(ContractionTask):
     # ------------------------------------------------------------ indices
 
     def _k_loop(self, k: Var, body: list[Stmt], unroll: int = 1) -> Stmt:
-        """Lanes over a block of k; over all of it in the other groups, too, unless those are outside."""
-        inner = For(k, self.k_block, LANES, body, unroll, *cut(self.k_first, extent(self.p.reduced[-1]), self.k_block))
+        """Lanes over a block of k; over all of it in the other groups, too, unless those are
+        outside."""
+        inner = For(
+            k,
+            self.k_block,
+            LANES,
+            body,
+            unroll,
+            *cut(self.k_first, extent(self.p.reduced[-1]), self.k_block),
+        )
         return inner if self.blocked else loop_axes.nest(self.front, inner)
 
     def _at(self, row: Index, column: Index, k: Var) -> dict[Var, Index]:
@@ -121,7 +166,9 @@ class _Block(ContractionTask):
 
     def _place(self, row: Index, k: Var) -> Index:
         front = [] if self.blocked else self.front
-        return row_major([row, *map(var, front), var(k)], [self.m, *(v.extent for v in front), self.k_block])
+        return row_major(
+            [row, *map(var, front), var(k)], [self.m, *(v.extent for v in front), self.k_block]
+        )
 
     # ------------------------------------------------------------ stages
 
@@ -130,7 +177,11 @@ class _Block(ContractionTask):
         if self.panel is None:
             return []
         row, k = Var("i", self.m), Var("k", self.k_block)
-        store = Store(self.panel, self._place(var(row), k), self.p.factor(self.p.row_factor, self._at(var(row), Index(), k)))
+        store = Store(
+            self.panel,
+            self._place(var(row), k),
+            self.p.factor(self.p.row_factor, self._at(var(row), Index(), k)),
+        )
         return [Alloc(self.panel), loop_axes.nest([row], self._k_loop(k, [store]))]
 
     def _tiles(self) -> list[Stmt]:
@@ -138,29 +189,46 @@ class _Block(ContractionTask):
         tile, out = Var("tile", self.tiles), list[Stmt]()
         if self.whole:
             tiles = self._row_tiles((self.first + var(tile)) * self.columns, self.columns)
-            out.append(For(tile, self.tiles, SERIAL, tiles, 1, *cut(self.first, self.whole, self.tiles)))
+            out.append(
+                For(tile, self.tiles, SERIAL, tiles, 1, *cut(self.first, self.whole, self.tiles))
+            )
         if self.n % self.columns:
             rest = self._row_tiles(Index(const=self.whole * self.columns), self.n % self.columns)
             out.append(in_last(self.part, self.parts - 1, rest))
         return out
 
     def _row_tiles(self, column: Index, columns: int) -> list[Stmt]:
-        """Every tile of rows over the same columns, which the first of them brings into the caches."""
+        """Every tile of rows over the same columns, which the first of them brings into the
+        caches."""
         out: list[Stmt] = []
         for rows, first, count in self.row_tiles:
             at = Var("rows", MOST_TILES if self.params else count)
-            tile = self._tile(var(at) * rows + first, rows, column, columns, self.hints and first + count * rows == self.m)
+            tile = self._tile(
+                var(at) * rows + first,
+                rows,
+                column,
+                columns,
+                self.hints and first + count * rows == self.m,
+            )
             out.append(For(at, next(iter(self.params), count), SERIAL, tile))
         return out
 
-    def _tile(self, row: Index, rows: int, column: Index, columns: int, prefetched: bool) -> list[Stmt]:
+    def _tile(
+        self, row: Index, rows: int, column: Index, columns: int, prefetched: bool
+    ) -> list[Stmt]:
         i, j, k = Var("i", rows), Var("j", columns), Var("k", self.k_block)
         at = self._at(row + var(i), column + var(j), k)
         acc = Buf("acc", self.dtype, rows * columns, REG)
         place = var(i) * columns + var(j)
-        small = self.p.factor(self.p.row_factor, at) if self.panel is None else load(self.panel, self._place(row + var(i), k))
+        small = (
+            self.p.factor(self.p.row_factor, at)
+            if self.panel is None
+            else load(self.panel, self._place(row + var(i), k))
+        )
         term = node(Op.MUL, (small, self.p.factor(self.p.lane_factor, at)))
-        tile: Stmt = For(i, rows, UNROLL, [For(j, columns, UNROLL, [Reduce(acc, place, "add", term)])])
+        tile: Stmt = For(
+            i, rows, UNROLL, [For(j, columns, UNROLL, [Reduce(acc, place, "add", term)])]
+        )
         unroll = loop_axes.power_of_two(max(1, LATENCY // (rows * columns)))
         while unroll > 1 and self.k_block < unroll * self.p.width:
             unroll //= 2
@@ -170,10 +238,15 @@ class _Block(ContractionTask):
         else:
             finish = self._writes(row + var(i), column + var(j), load(acc, place))
         body = [*self._prefetches(column, columns, k), tile] if prefetched else [tile]
-        return [Alloc(acc, 0), self._k_loop(k, body, unroll), For(i, rows, UNROLL, [For(j, columns, UNROLL, finish)])]
+        return [
+            Alloc(acc, 0),
+            self._k_loop(k, body, unroll),
+            For(i, rows, UNROLL, [For(j, columns, UNROLL, finish)]),
+        ]
 
     def _prefetches(self, column: Index, columns: int, k: Var) -> list[Stmt]:
-        """The same steps of k in the next tile of columns, or where that is far ahead later steps in this one."""
+        """The same steps of k in the next tile of columns, or where that is far ahead later steps
+        in this one."""
         j, tile = Var("j", columns), columns * self.k_block * self.item
         at = self._at(Index(), column + (columns if tile <= 2 * PREFETCHED else 0) + var(j), k)
         if tile > 2 * PREFETCHED:
@@ -185,19 +258,26 @@ class _Block(ContractionTask):
         return self.p.writes(self._at(row, column, Var("k", 1)), done)
 
     def _epilogue(self) -> list[Stmt]:
-        """The outputs of the block: of its whole tiles, then in the last task of the columns after them."""
+        """The outputs of the block: of its whole tiles, then in the last task of the columns after
+        them."""
         columns, rest = self.tiles * self.columns, self.n % self.columns
         total = self.whole * self.columns if self.whole % self.tiles else None
         out = [self._write_columns(Index(), columns, total)] if self.whole else []
         if rest:
             behind = self.first * -self.columns + self.whole * self.columns
-            out.append(in_last(self.part, self.parts - 1, [self._write_columns(behind, rest, None)]))
+            out.append(
+                in_last(self.part, self.parts - 1, [self._write_columns(behind, rest, None)])
+            )
         return out
 
     def _write_columns(self, local: Index, count: int, total: int | None) -> Stmt:
         """Outputs of some columns of sums, counted from the first of the task."""
         row, column = Var("i", self.m), Var("j", count)
         first = self.first * self.columns
-        body = self._writes(var(row), first + local + var(column), load(self.sums, var(row) * self.pitch + local + var(column)))
+        body = self._writes(
+            var(row),
+            first + local + var(column),
+            load(self.sums, var(row) * self.pitch + local + var(column)),
+        )
         base = first if total is not None else Index()
         return For(row, self.m, SERIAL, [For(column, count, LANES, body, base=base, total=total)])

@@ -23,6 +23,8 @@ def lower_empty(p: Problem, tuning: Tuning) -> Lowered:
     chunk = Chunks(rows, row_work, tuning.min_chunks)
     position = unravel(chunk.position, tuple(extent(g) for g in outer)) if outer else []
     by = spread_groups(p.lanes, [*position, var(lane)])
-    body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in p.epilogue(by, zero)]
+    body: list[Stmt] = [
+        Store(q.buf, q.at(index), value) for q, index, value in p.epilogue(by, zero)
+    ]
     text = f" {rows} x {lane.extent}: no product falls on these results"
     return chunk.lowered(p.kernel, p.buffers, [For(lane, lane.extent, LANES, body)], text)

@@ -1,4 +1,5 @@
-"""The outer schedule of a contraction: k is so short that sums stay in registers and go to the output. In: a Problem. Out: Loops.
+"""The outer schedule of a contraction: k is so short that sums stay in registers and go to the
+output. In: a Problem. Out: Loops.
 
 for task (batch, line, block of rows, block of lanes):
     panel[k][l] = B[k][l]                 where it does not lie along the lanes, or is computed
@@ -43,7 +44,11 @@ class _Block(LineTask):
         self.groups = p.m // self.group
         self.steps = min(self.groups, ROWS // self.group)
         block = min(self.lanes, LANES_BYTES // self.dtype.itemsize)
-        (row_part,) = self.place(block, (-(-self.groups // self.steps),), float(self.steps * self.group * block * p.k) / 4)
+        (row_part,) = self.place(
+            block,
+            (-(-self.groups // self.steps),),
+            float(self.steps * self.group * block * p.k) / 4,
+        )
         self.first_step = row_part * self.steps
         wide = p.factor(p.lane_factor, p.itself)
         in_place = is_plain(wide) and contiguous(wide, p.lanes[-1][-1])
@@ -55,11 +60,23 @@ class _Block(LineTask):
         step, row = Var("rows", self.steps), Var("i", self.group)
         body = self._write((self.first_step + var(step)) * self.group + var(row), row)
         total = self.groups if self.groups % self.steps else None
-        return [*out, For(step, self.steps, SERIAL, [body], base=self.first_step if total else Index(), total=total)]
+        return [
+            *out,
+            For(
+                step,
+                self.steps,
+                SERIAL,
+                [body],
+                base=self.first_step if total else Index(),
+                total=total,
+            ),
+        ]
 
     def _pack(self, panel: Buf) -> Stmt:
         lane, k = Var("l", self.block), [var(v) for v in self.k]
-        store = Store(panel, self._in_panel(k, lane), self.factor(self.p.lane_factor, k, Index(), var(lane)))
+        store = Store(
+            panel, self._in_panel(k, lane), self.factor(self.p.lane_factor, k, Index(), var(lane))
+        )
         return loop_axes.nest(self.k, self.lane_loop(lane, [store]))
 
     def _in_panel(self, k: list[Index], lane: Var) -> Index:
@@ -69,8 +86,13 @@ class _Block(LineTask):
         """The outputs of a group of rows, all lanes of the block."""
         lane = Var("l", self.block)
         steps = [unravel(Index(const=k), tuple(v.extent for v in self.k)) for k in range(self.p.k)]
-        terms = [(self.factor(self.p.row_factor, k, row, var(lane)), self._wide(k, row, lane)) for k in steps]
-        writes = self.p.writes(self.at(row, var(lane)), self.add_products(terms, const(0, self.dtype)))
+        terms = [
+            (self.factor(self.p.row_factor, k, row, var(lane)), self._wide(k, row, lane))
+            for k in steps
+        ]
+        writes = self.p.writes(
+            self.at(row, var(lane)), self.add_products(terms, const(0, self.dtype))
+        )
         return self.lane_loop(lane, [For(unrolled, unrolled.extent, UNROLL, writes)])
 
     def _wide(self, k: list[Index], row: Index, lane: Var) -> Node:

@@ -1,4 +1,5 @@
-"""Tasks of the schedules of contractions, and sums of products. In: a Problem. Out: a task, statements."""
+"""Tasks of the schedules of contractions, and sums of products. In: a Problem. Out: a task,
+statements."""
 
 from __future__ import annotations
 
@@ -39,14 +40,16 @@ class ContractionTask:
 
 
 class LineTask(ContractionTask):
-    """A block of the lanes of one line of one batch element: products are added in the order of k."""
+    """A block of the lanes of one line of one batch element: products are added in the order of
+    k."""
 
     def __init__(self, p: Problem, target: Target, tuning: Tuning) -> None:
         super().__init__(p, target, tuning)
         self.lanes, self.outer = extent(p.lanes[-1]), [*p.batch, *p.lanes[:-1]]
 
     def place(self, block: int, parts: tuple[int, ...], work: float) -> list[Index]:
-        """Tasks of `block` lanes, in `parts` of what else there is to share out: which of those one has."""
+        """Tasks of `block` lanes, in `parts` of what else there is to share out: which of those one
+        has."""
         self.block = block
         shape = (*(extent(g) for g in self.outer), *parts, -(-self.lanes // block))
         at = self.share_out(shape, work)
@@ -55,7 +58,11 @@ class LineTask(ContractionTask):
 
     def at(self, row: Index, lane: Index) -> dict[Var, Index]:
         """The axes of a result."""
-        return self.by | groups_at(self.p.rows, row) | spread_groups(self.p.lanes[-1:], [self.first + lane])
+        return (
+            self.by
+            | groups_at(self.p.rows, row)
+            | spread_groups(self.p.lanes[-1:], [self.first + lane])
+        )
 
     def factor(self, which: Node, k: list[Index], row: Index, lane: Index) -> Node:
         return self.p.factor(which, self.at(row, lane) | spread_groups(self.p.reduced, k))
@@ -70,6 +77,7 @@ class LineTask(ContractionTask):
             if total.dtype.is_float and self.target.has_fma:
                 total = scalar_node(Op.FMA, (a, b, total), None, total.dtype)
             else:
-                total = node(Op.OR if total.dtype.kind == "b" else Op.ADD, (total, node(Op.MUL, (a, b))))
+                total = node(
+                    Op.OR if total.dtype.kind == "b" else Op.ADD, (total, node(Op.MUL, (a, b)))
+                )
         return total
-

@@ -1,7 +1,9 @@
-"""The cost model of the packed schedule: tiles, panels and tasks from shapes and the target. In: a Problem. Out: Sizes.
+"""The cost model of the packed schedule: tiles, panels and tasks from shapes and the target. In: a
+Problem. Out: Sizes.
 
-A tile of R rows by V vectors of lanes takes, for each step of k, as many cycles as its most used unit: R*V products on
-two units, R broadcasts and V loads on two ports, and the latency of one product, which the next of its sum waits for.
+A tile of R rows by V vectors of lanes takes, for each step of k, as many cycles as its most used
+unit: R*V products on two units, R broadcasts and V loads on two ports, and the latency of one
+product, which the next of its sum waits for.
 """
 
 from __future__ import annotations
@@ -15,19 +17,29 @@ from ...kernels.loop_axes import extent
 from ...llvm.target import Target
 from ..cache_sets import l2_share
 
-PANEL = {True: 2, False: 4}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
+PANEL = {
+    True: 2,
+    False: 4,
+}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
 BLOCK = 1 << 17  # elements of the results of a task
 GROUP = 1 << 16  # elements of rows packed at a time
-MOST_K = 512  # length of k a panel holds; sums are added up panel by panel, so it does not depend on what the factors are
+# length of k a panel holds; sums are added up panel by panel, so it does not depend on what the
+# factors are
+MOST_K = 512
 MOST_TILES = 8  # tiles of lanes in a task
 CANDIDATE_TILES = 4  # shapes of tiles that tuning tries
 TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
-TASK_WORK = 1 << 18  # multiply-adds of a task, about 2 us: less would not pay for packing and handing it out
+TASK_WORK = (
+    1 << 18
+)  # multiply-adds of a task, about 2 us: less would not pay for packing and handing it out
 MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
 MIN_DIRECT_ROWS = 24
 PAGE = 4000  # bytes: steps of k so far apart cost a TLB entry each and fall into few cache sets
-ALIASED = 4096  # bytes: lines a multiple of it apart share a set of the level-1 cache, which has l1 / 4096 ways
-MOST_SHARE = 0.75  # of the cache sets that a panel read in place can be in; rows and sums need the rest
+# bytes: lines a multiple of it apart share a set of the level-1 cache, which has l1 / 4096 ways
+ALIASED = 4096
+MOST_SHARE = (
+    0.75  # of the cache sets that a panel read in place can be in; rows and sums need the rest
+)
 SPARE_WAYS = 2  # of a set that holds a line of each row: for lanes and sums
 LOAD = 0.25  # cycles of a vector of the lane factor, which comes from the level-2 cache
 LATENCY = 4  # cycles of a fused product and sum
@@ -63,9 +75,15 @@ class Sizes:
 
 
 def candidates(p: Problem, target: Target, row_value: Node, lane_value: Node) -> list[Sizes]:
-    """The choice of the cost model and others that add up in the same order: tiles, lanes of a task, packing."""
+    """The choice of the cost model and others that add up in the same order: tiles, lanes of a
+    task, packing."""
     first, *others = _tiles(p, target, row_value)[:CANDIDATE_TILES]
-    ways = [(first, MOST_TILES), (first, MOST_TILES // 2), (first, 2 * MOST_TILES), *((tile, MOST_TILES) for tile in others)]
+    ways = [
+        (first, MOST_TILES),
+        (first, MOST_TILES // 2),
+        (first, 2 * MOST_TILES),
+        *((tile, MOST_TILES) for tile in others),
+    ]
     tilings = [choose(p, target, row_value, lane_value, *way) for way in ways]
     if tilings[0].lanes == IN_PLACE:
         tilings.append(replace(tilings[0], lanes=BY_LINE, why=(tilings[0].why[0], "tried")))
@@ -80,17 +98,28 @@ def choose(
     tile: tuple[int, int] | None = None,
     most_tiles: int = MOST_TILES,
 ) -> Sizes:
-    """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave enough tasks."""
+    """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave
+    enough tasks."""
     last, lines = extent(p.lanes[-1]), groups_extent(p.lanes[:-1])
     rows, why = row_access(p, row_value)
     tile_rows, vectors = tile or _tiles(p, target, row_value)[0]
-    s = Sizes(rows, BY_LINE, (why, "several lines share a block"), tile_rows, vectors * p.width, *_k_sizes(p, MOST_K))
+    s = Sizes(
+        rows,
+        BY_LINE,
+        (why, "several lines share a block"),
+        tile_rows,
+        vectors * p.width,
+        *_k_sizes(p, MOST_K),
+    )
     if last >= 2 * s.tile_lanes or len(p.lanes) == 1:
         s.lanes, because = _lane_access(p, s, lane_value)
         s.why = (why, because)
         _split_line(p, s, _most_lanes(p, s, target, most_tiles))
         if s.lanes == IN_PLACE and _is_crowded(p, s, target, lane_value):
-            s.lanes, s.why = BY_LINE, (why, "read in place, lines would push each other out of the level-2 cache")
+            s.lanes, s.why = (
+                BY_LINE,
+                (why, "read in place, lines would push each other out of the level-2 cache"),
+            )
             _split_line(p, s, _most_lanes(p, s, target, most_tiles))
     else:
         most = min(_most_lanes(p, s, target, most_tiles), 256)
@@ -108,9 +137,14 @@ def _most_lanes(p: Problem, s: Sizes, target: Target, most_tiles: int) -> int:
 
 
 def _tiles(p: Problem, target: Target, row_value: Node) -> list[tuple[int, int]]:
-    """The shapes of tiles, the best first; of few rows where those read in place would push each other out of a cache set."""
+    """The shapes of tiles, the best first; of few rows where those read in place would push each
+    other out of a cache set."""
     vectors, ways = -(-extent(p.lanes[-1]) // p.width), target.l1 // ALIASED
-    crowded = row_access(p, row_value)[0] == IN_PLACE and _row_pitch(p, row_value) % ALIASED == 0 and ways < MOST_ROWS
+    crowded = (
+        row_access(p, row_value)[0] == IN_PLACE
+        and _row_pitch(p, row_value) % ALIASED == 0
+        and ways < MOST_ROWS
+    )
     return tile_shapes(p.m, vectors, target, ways - SPARE_WAYS if crowded else MOST_ROWS)
 
 
@@ -124,12 +158,17 @@ def _wanted_tasks(p: Problem) -> int:
     return max(1, min(TASKS, groups_extent(p.batch) * p.m * p.n * p.k // TASK_WORK))
 
 
-def tile_shapes(m: int, vectors: int, target: Target, most_rows: int = MOST_ROWS) -> list[tuple[int, int]]:
-    """(rows, vectors of lanes) of tiles, those first that take the fewest cycles for m rows and so many vectors of lanes."""
+def tile_shapes(
+    m: int, vectors: int, target: Target, most_rows: int = MOST_ROWS
+) -> list[tuple[int, int]]:
+    """(rows, vectors of lanes) of tiles, those first that take the fewest cycles for m rows and so
+    many vectors of lanes."""
     accumulators = 24 if target.registers >= 32 else 12
     widths = range(1, min(vectors, MOST_VECTORS) + 1)
     shapes = [(r, v) for v in widths for r in range(1, min(m, accumulators // v, most_rows) + 1)]
-    return sorted(shapes, key=lambda shape: (_cycles(m, vectors, *shape), -shape[0] * shape[1], -shape[0]))
+    return sorted(
+        shapes, key=lambda shape: (_cycles(m, vectors, *shape), -shape[0] * shape[1], -shape[0])
+    )
 
 
 def _cycles(m: int, vectors: int, rows: int, width: int) -> float:
@@ -156,8 +195,13 @@ def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
 
 
 def row_access(p: Problem, value: Node) -> tuple[str, str]:
-    """How tiles read the row factor, of which each step of k broadcasts one element per row, and why."""
-    along_rows = bool(p.rows) and contiguous(value, p.rows[-1][-1]) and not contiguous(value, p.reduced[-1][-1])
+    """How tiles read the row factor, of which each step of k broadcasts one element per row, and
+    why."""
+    along_rows = (
+        bool(p.rows)
+        and contiguous(value, p.rows[-1][-1])
+        and not contiguous(value, p.reduced[-1][-1])
+    )
     packed = BY_TILE if along_rows else BY_ROW
     if not is_plain(value):
         return packed, "they are computed or masked"
@@ -171,7 +215,9 @@ def _lane_access(p: Problem, s: Sizes, value: Node) -> tuple[str, str]:
     """How tiles read lanes that are part of one line, and why."""
     last = extent(p.lanes[-1])
     if not contiguous(value, p.lanes[-1][-1]):
-        along_k = contiguous(value, p.reduced[-1][-1]) and min(last, extent(p.reduced[-1])) >= p.width
+        along_k = (
+            contiguous(value, p.reduced[-1][-1]) and min(last, extent(p.reduced[-1])) >= p.width
+        )
         return (SQUARES, "contiguous along k") if along_k else (BY_LINE, "they lie apart")
     if not is_plain(value):
         return BY_LINE, "computed or masked"
@@ -183,10 +229,12 @@ def _lane_access(p: Problem, s: Sizes, value: Node) -> tuple[str, str]:
 
 
 def _is_crowded(p: Problem, s: Sizes, target: Target, value: Node) -> bool:
-    """Does a panel read in place need more than a few cache sets hold, for rows enough to pay for a copy?
+    """Does a panel read in place need more than a few cache sets hold, for rows enough to pay for a
+    copy?
 
-    512 steps of 1 KB, 6 KB apart, need all of half of the level-2 cache: of the loads of the second tile of rows and those after
-    it 27 % miss 8 ways, 35 % 16 ways (simulated, least recently used); 384 steps miss none.
+    512 steps of 1 KB, 6 KB apart, need all of half of the level-2 cache: of the loads of the second
+    tile of rows and those after it 27 % miss 8 ways, 35 % 16 ways (simulated, least recently used);
+    384 steps miss none.
     """
     pitch = abs(value.arg[1].coef(p.reduced[-1][-1])) * value.dtype.itemsize
     run = s.block * value.dtype.itemsize
@@ -208,8 +256,17 @@ def _split_rows(p: Problem, s: Sizes, tasks: int) -> None:
     """Tiles of rows in a task, and in a group that is packed at once."""
     tiles = -(-p.m // s.tile_rows)
     least = 1 if s.lanes == IN_PLACE else -(-MIN_PACKED_ROWS // s.tile_rows)
-    task_tiles = max(1, min(tiles, BLOCK // s.block // s.tile_rows, max(least, -(-tiles * tasks // _wanted_tasks(p)))))
-    groups = 1 if s.rows == IN_PLACE else -(-task_tiles // max(1, GROUP // (s.tile_rows * s.k_extent)))
+    task_tiles = max(
+        1,
+        min(
+            tiles,
+            BLOCK // s.block // s.tile_rows,
+            max(least, -(-tiles * tasks // _wanted_tasks(p))),
+        ),
+    )
+    groups = (
+        1 if s.rows == IN_PLACE else -(-task_tiles // max(1, GROUP // (s.tile_rows * s.k_extent)))
+    )
     s.group_tiles = -(-task_tiles // groups)
     s.task_tiles = groups * s.group_tiles
 

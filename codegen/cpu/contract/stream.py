@@ -1,4 +1,5 @@
-"""The stream schedule of a contraction: few rows against a matrix that is read once, where it lies. In: a Problem. Out: Loops.
+"""The stream schedule of a contraction: few rows against a matrix that is read once, where it lies.
+In: a Problem. Out: Loops.
 
 for task (batch, line, block of lanes):
     small[i][k] = x[i][k]                            where x is computed, or has many rows along k
@@ -6,7 +7,8 @@ for task (batch, line, block of lanes):
         sums[i][l] += x[i][k] * B[k][l] + x[i][k + part] * B[k + part][l] + ...
     epilogue of the block
 
-Several steps of k are taken at once: memory serves several streams faster than one, and sums are loaded and stored less often.
+Several steps of k are taken at once: memory serves several streams faster than one, and sums are
+loaded and stored less often.
 """
 
 from __future__ import annotations
@@ -27,16 +29,23 @@ from ..chunks import Tuning
 from ..prefetch import PREFETCHED, prefetches
 from .products import LineTask
 
-STEPS = {32: (4, 4), 16: (4, 2)}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
+STEPS = {
+    32: (4, 4),
+    16: (4, 2),
+}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
 
-IN_PLACE_ROWS = 8  # of the small factor: more of them, a power of two apart, push each other out of L1
+IN_PLACE_ROWS = (
+    8  # of the small factor: more of them, a power of two apart, push each other out of L1
+)
 
 
 def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     """Loops of the stream schedule."""
     task = _Block(p, target, tuning)
     text = f"{plural(task.steps, 'step')} of k at once, blocks of {task.block} lanes read once"
-    return task.lowered(f"{text}{', asked for ahead' * task.hints}, {plural(prod(task.shape), 'task')}; {why}")
+    return task.lowered(
+        f"{text}{', asked for ahead' * task.hints}, {plural(prod(task.shape), 'task')}; {why}"
+    )
 
 
 class _Block(LineTask):
@@ -48,18 +57,26 @@ class _Block(LineTask):
         self.hints = lies_beyond(p, p.factor(p.lane_factor, p.itself), target.l2)
         block = self._lanes_of_block()
         self.place(block, (), float(p.m * block * p.k) / 4)
-        self.pitch = block + (3 * p.width if p.m > 1 else 0)  # rows of sums do not fall into one cache set
+        self.pitch = block + (
+            3 * p.width if p.m > 1 else 0
+        )  # rows of sums do not fall into one cache set
         self.sums = Buf("sums", self.dtype, p.m * self.pitch, SCRATCH)
         small = p.factor(p.row_factor, p.itself)
         along_k = contiguous(small, p.reduced[-1][-1]) and p.m > IN_PLACE_ROWS
         self.row = p.k + p.width  # of the panel: its rows do not fall into one cache set
-        packs = (along_k or not is_plain(small)) and p.m * self.row * small.dtype.itemsize <= target.l2 // 2
+        packs = (
+            along_k or not is_plain(small)
+        ) and p.m * self.row * small.dtype.itemsize <= target.l2 // 2
         self.panel = Buf("small", small.dtype, p.m * self.row, SCRATCH) if packs else None
 
     def _lanes_of_block(self) -> int:
         """So many that their sums stay in L1, next to what is prefetched where that is done."""
         l1, size = self.target.l1, self.dtype.itemsize
-        most = min(l1 * 2 // 3 // self.p.m, PREFETCHED // self.steps) if self.hints else l1 // 3 // self.p.m
+        most = (
+            min(l1 * 2 // 3 // self.p.m, PREFETCHED // self.steps)
+            if self.hints
+            else l1 // 3 // self.p.m
+        )
         block = loop_axes.lane_block(self.lanes, size, groups_extent(self.outer), most)
         return min(block, loop_axes.power_of_two(most) // size) if self.hints else block
 
@@ -75,7 +92,9 @@ class _Block(LineTask):
         """The small factor, computed once a task."""
         row, steps = Var("i", self.p.m), self.p.steps()
         k = [var(v) for v in steps]
-        store = Store(panel, self._in_panel(var(row), k), self.factor(self.p.row_factor, k, var(row), Index()))
+        store = Store(
+            panel, self._in_panel(var(row), k), self.factor(self.p.row_factor, k, var(row), Index())
+        )
         return loop_axes.nest([row, *steps[:-1]], For(steps[-1], steps[-1].extent, LANES, [store]))
 
     def _scalar(self, k: list[Index], row: Index) -> Node:
@@ -93,9 +112,12 @@ class _Block(LineTask):
         return self.factor(self.p.lane_factor, k, Index(), var(lane))
 
     def _add(self, front: list[Index], steps: list[Index]) -> Stmt:
-        """Several steps of k into the sums of every row; hints that the same lanes will be read in the steps after these."""
+        """Several steps of k into the sums of every row; hints that the same lanes will be read in
+        the steps after these."""
         row, lane = Var("i", self.p.m), Var("l", self.block)
-        terms = [(self._scalar([*front, at], var(row)), self._wide([*front, at], lane)) for at in steps]
+        terms = [
+            (self._scalar([*front, at], var(row)), self._wide([*front, at], lane)) for at in steps
+        ]
         place = var(row) * self.pitch + var(lane)
         store = Store(self.sums, place, self.add_products(terms, load(self.sums, place)))
         later = [[*front, at + len(steps)] for at in steps] if self.hints else []
@@ -105,4 +127,9 @@ class _Block(LineTask):
     def _epilogue(self) -> Stmt:
         row, lane = Var("i", self.p.m), Var("l", self.block)
         done = load(self.sums, var(row) * self.pitch + var(lane))
-        return For(row, row.extent, SERIAL, [self.lane_loop(lane, self.p.writes(self.at(var(row), var(lane)), done))])
+        return For(
+            row,
+            row.extent,
+            SERIAL,
+            [self.lane_loop(lane, self.p.writes(self.at(var(row), var(lane)), done))],
+        )

@@ -3,10 +3,12 @@
 for task (block of channels, units):
     pack weights[k][channel]
     for unit (block of lines):
-        copy the unit's footprint of the source     unless it can be read where it lies
-        for tile of lines x places x channels:      accumulators in registers over blocks of k, one broadcast a place
+        copy the unit's footprint of the source     unless it can be read where it lies for tile of
+        lines x places x channels:      accumulators in registers over blocks of k, one broadcast a
+        place
             keep the sums of a few lines
-        transpose them by squares, short lines as one; store with the epilogue, for a pool reduce what is transposed
+        transpose them by squares, short lines as one; store with the epilogue, for a pool reduce
+        what is transposed
 """
 
 from __future__ import annotations
@@ -35,19 +37,25 @@ CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors
 
 
 def choose_tile(w: Windows) -> Tile | None:
-    """The best tile of vectors of channels, whole lines and places; None if no panel is small enough."""
+    """The best tile of vectors of channels, whole lines and places; None if no panel is small
+    enough."""
     registers = w.target.registers
-    most = registers - 12 if registers >= 32 else registers - 4  # what the transposition of a tile leaves free
+    most = (
+        registers - 12 if registers >= 32 else registers - 4
+    )  # what the transposition of a tile leaves free
     wide = min(4, panel_vectors(w))
     shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1))
-    fitting = [(v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers]
+    fitting = [
+        (v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers
+    ]
     extents = -(-w.m // w.p.width), w.lines, w.line
     steps = lambda v, r, x: step_cycles(v * r * x, v + r * x)  # noqa: E731
     return best_tile(extents, fitting, steps, partial(waiting, w)) if fitting else None
 
 
 def channel_cycles(w: Windows, tile: Tile) -> float:
-    """Estimate for everything but filling copies: steps, and a transposition of 5 cycles a vector for each result."""
+    """Estimate for everything but filling copies: steps, and a transposition of 5 cycles a vector
+    for each result."""
     return tile.cycles * w.k + 5.0 * w.lines * w.line * -(-w.m // w.p.width)
 
 
@@ -70,12 +78,20 @@ class _Task(WindowTask):
         super().__init__(w, tile, block * w.p.width, tuning, w.plain, packs=True)
         self.sums = Buf("sums", self.dtype, tile.lines * w.line * self.block, SCRATCH)
         self.as_one = not w.p.pooled and self._lines_as_one()
-        self.turned = Buf("turned", self.dtype, self.width * (tile.lines if w.p.pooled or self.as_one else 1) * w.line, SCRATCH)
+        self.turned = Buf(
+            "turned",
+            self.dtype,
+            self.width * (tile.lines if w.p.pooled or self.as_one else 1) * w.line,
+            SCRATCH,
+        )
         self.direct_stores = not w.p.pooled and self._stores_across()
 
     def pack(self) -> list[Stmt]:
         """The panel: for each vector of channels, [k][channel]."""
-        return [Alloc(self.panel), *tiles_of(self.w.m, self.block, self.width, self.part, self._pack_vector)]
+        return [
+            Alloc(self.panel),
+            *tiles_of(self.w.m, self.block, self.width, self.part, self._pack_vector),
+        ]
 
     def _pack_vector(self, first: Index, live: int) -> list[Stmt]:
         def store(k: dict[Var, Index], position: Index, channel: Index) -> Stmt:
@@ -87,19 +103,29 @@ class _Task(WindowTask):
     # ------------------------------------------------------------ tiles
 
     def tiles(self, part: Index) -> list[Stmt]:
-        lines = tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, self._line_tile)
+        lines = tiles_of(
+            self.w.lines, self.units.block.extent, self.tile.lines, part, self._line_tile
+        )
         return [Alloc(self.sums), *([] if self.direct_stores else [Alloc(self.turned)]), *lines]
 
     def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
         """All places and channels of a few lines."""
         places = balanced(self.w.line, self.tile.places)
         out = each_cell("places", places, lambda x, n: self._channel_tiles((line, lines), (x, n)))
-        finish = tiles_of(self.w.m, self.block, self.width, self.part, lambda c, n: self._finish((line, lines), (c, n)))
+        finish = tiles_of(
+            self.w.m,
+            self.block,
+            self.width,
+            self.part,
+            lambda c, n: self._finish((line, lines), (c, n)),
+        )
         return out + finish
 
     def _channel_tiles(self, lines: Span, places: Span) -> list[Stmt]:
         size = self.tile.channels * self.width
-        return tiles_of(self.w.m, self.block, size, self.part, lambda c, n: self._tile(lines, places, (c, n)))
+        return tiles_of(
+            self.w.m, self.block, size, self.part, lambda c, n: self._tile(lines, places, (c, n))
+        )
 
     def _tile(self, lines: Span, places: Span, channels: Span) -> list[Stmt]:
         """Every step of k for some places and channels."""
@@ -125,17 +151,25 @@ class _Task(WindowTask):
     def _outputs(self, at: dict[Var, Index]) -> list[Store]:
         """What is written somewhere, as it depends on some of the axes."""
         w = self.w
-        return w.stores({v: var(v) for v in (*w.batch, *w.channels, *w.places)} | at, load(self.sums, Index()))
+        return w.stores(
+            {v: var(v) for v in (*w.batch, *w.channels, *w.places)} | at, load(self.sums, Index())
+        )
 
     def _stores_across(self) -> bool:
-        """Whether outputs are stored a square at a time: the epilogue is short, and reads nothing that lies across channels."""
+        """Whether outputs are stored a square at a time: the epilogue is short, and reads nothing
+        that lies across channels."""
         w = self.w
         nodes = postorder([s.value for s in self._outputs({})])
         loads = [n.arg[1] for n in nodes if n.op is Op.LOAD and n.arg[0] is not self.sums]
-        return loop_axes.work(nodes) <= CHEAP and all(i.coef(w.channels[-1]) in (0, 1) for i in loads) and len(w.channels) == 1
+        return (
+            loop_axes.work(nodes) <= CHEAP
+            and all(i.coef(w.channels[-1]) in (0, 1) for i in loads)
+            and len(w.channels) == 1
+        )
 
     def _lines_as_one(self) -> bool:
-        """Whether the few lines of a tile are short, and lie one behind the other wherever the epilogue reads and writes."""
+        """Whether the few lines of a tile are short, and lie one behind the other wherever the
+        epilogue reads and writes."""
         w, lines = self.w, self.tile.lines
         if lines == 1 or w.line % self.width == 0 or lines * w.line > MOST_AS_ONE:
             return False
@@ -154,12 +188,26 @@ class _Task(WindowTask):
         where = lines[0], var(line), channels
         out: list[Stmt] = []
         if whole:
-            out.append(For(square, whole, SERIAL, self._square(where, lines[1], (var(square) * self.width, self.width))))
+            out.append(
+                For(
+                    square,
+                    whole,
+                    SERIAL,
+                    self._square(where, lines[1], (var(square) * self.width, self.width)),
+                )
+            )
         if rest:
             out += self._square(where, lines[1], (Index(const=whole * self.width), rest))
         if self.w.p.pooled:
             return [For(line, lines[1], SERIAL, out), *self.pool(self.turned, lines, channels)]
-        return [For(line, count, SERIAL, out if self.direct_stores else [*out, *self._rows(where, length)])]
+        return [
+            For(
+                line,
+                count,
+                SERIAL,
+                out if self.direct_stores else [*out, *self._rows(where, length)],
+            )
+        ]
 
     def _at(self, where: tuple[Index, Index, Span], x: Index, channel: Index) -> dict[Var, Index]:
         """The variables of a place of a line, or of the lines that are one, in a channel."""
@@ -168,18 +216,27 @@ class _Task(WindowTask):
         return self.place(first + line + on, x) | self.channels(channels[0] + channel)
 
     def _square(self, where: tuple[Index, Index, Span], lines: int, places: Span) -> list[Stmt]:
-        """Some places of a line, for a vector of channels. For a pool, the turned lines of a tile are kept."""
+        """Some places of a line, for a vector of channels. For a pool, the turned lines of a tile
+        are kept."""
         _, kept, channels = where
         x, c = Var("x", places[1]), Var("c", channels[1])
         length = self.w.line * (lines if self.as_one else 1)
-        done = load(self.sums, (kept * length + places[0] + var(x)) * self.block + channels[0] + var(c))
+        done = load(
+            self.sums, (kept * length + places[0] + var(x)) * self.block + channels[0] + var(c)
+        )
         row = var(c) * lines + kept if self.w.p.pooled else var(c)
         turned: list[Stmt] = [Store(self.turned, row * length + places[0] + var(x), done)]
-        stores = self.w.stores(self._at(where, places[0] + var(x), var(c)), done) if self.direct_stores else turned
+        stores = (
+            self.w.stores(self._at(where, places[0] + var(x), var(c)), done)
+            if self.direct_stores
+            else turned
+        )
         return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [*stores])])]
 
     def _rows(self, where: tuple[Index, Index, Span], length: int) -> list[Stmt]:
         """The outputs of a line, channel by channel."""
         c, x = Var("c", where[2][1]), Var("x", length)
-        stores = self.w.stores(self._at(where, var(x), var(c)), load(self.turned, var(c) * length + var(x)))
+        stores = self.w.stores(
+            self._at(where, var(x), var(c)), load(self.turned, var(c) * length + var(x))
+        )
         return [For(c, c.extent, SERIAL, [For(x, x.extent, LANES, [*stores])])]

@@ -1,7 +1,8 @@
-"""Packing of a vector of channels. In: Windows, the Store of one element. Out: loops that fill [k][channel].
+"""Packing of a vector of channels. In: Windows, the Store of one element. Out: loops that fill
+[k][channel].
 
-Where the factor is contiguous along k and not along the channels, W steps of k are loaded as a vector for each channel
-and transposed in registers; else vectors run along the channels.
+Where the factor is contiguous along k and not along the channels, W steps of k are loaded as a
+vector for each channel and transposed in registers; else vectors run along the channels.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from ....ir.loops.walk import indices, postorder
 from ...kernels import loop_axes
 from .problem import Windows
 
-Element = Callable[[dict[Var, Index], Index, Index], Stmt]  # stores one, given its k, their row-major position, its channel
+Element = Callable[
+    [dict[Var, Index], Index, Index], Stmt
+]  # stores one, given its k, their row-major position, its channel
 
 
 def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:
@@ -25,7 +28,11 @@ def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:
     def at(step: Index, channel: Index) -> Stmt:
         return element(*_steps(groups, [*map(var, front), step]), channel)
 
-    body = _squares(w.p.width, last.extent, channels, at) if _across(w, groups) else _along(last, channels, at)
+    body = (
+        _squares(w.p.width, last.extent, channels, at)
+        if _across(w, groups)
+        else _along(last, channels, at)
+    )
     return loop_axes.nested(front, body)
 
 
@@ -48,7 +55,9 @@ def _steps(groups: list[list[Var]], k: list[Index]) -> tuple[dict[Var, Index], I
     return by, row_major(k, [loop_axes.extent(g) for g in groups])
 
 
-def _squares(width: int, steps: int, channels: int, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:
+def _squares(
+    width: int, steps: int, channels: int, at: Callable[[Index, Index], Stmt]
+) -> list[Stmt]:
     """Vectors along k, transposed."""
     whole, rest = divmod(steps, width)
     out: list[Stmt] = []
@@ -58,7 +67,9 @@ def _squares(width: int, steps: int, channels: int, at: Callable[[Index, Index],
     return out + (_square(rest, channels, Index(const=whole * width), at) if rest else [])
 
 
-def _square(steps: int, channels: int, first: Index, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:
+def _square(
+    steps: int, channels: int, first: Index, at: Callable[[Index, Index], Stmt]
+) -> list[Stmt]:
     j, k = Var("j", channels), Var("k", steps)
     return [For(j, channels, UNROLL, [For(k, steps, LANES, [at(first + var(k), var(j))])])]
 
@@ -66,4 +77,11 @@ def _square(steps: int, channels: int, first: Index, at: Callable[[Index, Index]
 def _along(last: Var, channels: int, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:
     """Vectors along the channels."""
     channel = Var("l", channels)
-    return [For(last, last.extent, SERIAL, [For(channel, channels, LANES, [at(var(last), var(channel))])])]
+    return [
+        For(
+            last,
+            last.extent,
+            SERIAL,
+            [For(channel, channels, LANES, [at(var(last), var(channel))])],
+        )
+    ]

@@ -2,9 +2,11 @@
 
 for task (block of channels, units):
     for unit (block of lines):
-        copy the unit's footprint of the source     unless it can be read where it lies
-        for tile of channels x lines x lanes:       accumulators in registers over blocks of k, one broadcast a channel
-            store with the epilogue                 for a pool: keep, and reduce once a few lines are complete
+        copy the unit's footprint of the source     unless it can be read where it lies for tile of
+        channels x lines x lanes:       accumulators in registers over blocks of k, one broadcast a
+        channel
+            store with the epilogue                 for a pool: keep, and reduce once a few lines
+            are complete
 """
 
 from __future__ import annotations
@@ -27,9 +29,15 @@ def choose_tile(w: Windows) -> Tile:
     """The best tile of channels, lines and vectors of places; most of these cross a cache line."""
     registers = w.target.registers
     most = registers - 8 if registers >= 32 else registers - 4
-    shapes = combinations(range(1, min(w.m, 12) + 1), tile_lines(w), range(1, min(w.vectors, 4) + 1))
-    fitting = [(o, r, v) for o, r, v in shapes if o * r * v <= most and (o + 1) * r * v + 2 <= registers]
-    return best_tile((w.m, w.lines, w.vectors), fitting, lambda o, r, v: step_cycles(o * r * v, o + 2.0 * r * v))
+    shapes = combinations(
+        range(1, min(w.m, 12) + 1), tile_lines(w), range(1, min(w.vectors, 4) + 1)
+    )
+    fitting = [
+        (o, r, v) for o, r, v in shapes if o * r * v <= most and (o + 1) * r * v + 2 <= registers
+    ]
+    return best_tile(
+        (w.m, w.lines, w.vectors), fitting, lambda o, r, v: step_cycles(o * r * v, o + 2.0 * r * v)
+    )
 
 
 def place_cycles(w: Windows, tile: Tile) -> float:
@@ -79,7 +87,10 @@ class _Task(WindowTask):
 
 def _lane_cells(line: int, width: int, vectors: int) -> list[tuple[int, int, int]]:
     """Tiles of a line as (lanes, first, count): whole vectors, except for what ends the line."""
-    tiles = [(size * width, first * width, count) for size, first, count in balanced(-(-line // width), vectors)]
+    tiles = [
+        (size * width, first * width, count)
+        for size, first, count in balanced(-(-line // width), vectors)
+    ]
     if line % width:
         lanes, first, count = tiles.pop()
         tiles += [(lanes, first, count - 1)] if count > 1 else []

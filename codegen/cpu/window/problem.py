@@ -1,4 +1,5 @@
-"""A contraction over windows: its axes as loop variables, its tasks. In: a Problem. Out: what the schedules share."""
+"""A contraction over windows: its axes as loop variables, its tasks. In: a Problem. Out: what the
+schedules share."""
 
 from __future__ import annotations
 
@@ -18,12 +19,14 @@ from ...llvm.target import Target
 from .source import Footprint, Source
 
 TASKS = 32  # wanted tasks: enough to balance, whatever the number of threads
-PACKED_PLACES = 64  # places that make up for packing a panel: 5 cycles a vector for packing, half of one for each place
+# places that make up for packing a panel: 5 cycles a vector for packing, half of one for each place
+PACKED_PLACES = 64
 
 
 @dataclass
 class Windows:
-    """The axes by role, one variable a collapsed group; `source` is read at places in these variables."""
+    """The axes by role, one variable a collapsed group; `source` is read at places in these
+    variables."""
 
     p: Problem
     target: Target
@@ -60,7 +63,13 @@ class Windows:
 
     def step(self, v: Var) -> int:
         """What a step of a variable is in a copy of the source, in elements."""
-        copy = Footprint(self.p, self.source, self.source.at, {*self.places, *self.reduced}, self.source.sure(None))
+        copy = Footprint(
+            self.p,
+            self.source,
+            self.source.at,
+            {*self.places, *self.reduced},
+            self.source.sure(None),
+        )
         index: Index = copy.load(self.source.at).arg[1]
         return index.coef(v)
 
@@ -74,7 +83,8 @@ class Windows:
         return is_plain(self._factors[0])
 
     def along(self, v: Var) -> tuple[bool, bool]:
-        """Whether each factor, the one with windows last, is a load that steps by at most an element with v."""
+        """Whether each factor, the one with windows last, is a load that steps by at most an
+        element with v."""
         first, last = (is_plain(f) and contiguous(f, v) for f in self._factors)
         return first, last
 
@@ -105,7 +115,8 @@ class Windows:
 
     @property
     def window(self) -> tuple[int, int]:
-        """Lines and places of a window of the pool that reduces the results; 1 and 1 where there is none."""
+        """Lines and places of a window of the pool that reduces the results; 1 and 1 where there is
+        none."""
         inside = [prod(v.extent for v in g if v in self.p.pooled) for g in self.p.lanes[-2:]]
         return (inside[-2] if len(inside) > 1 else 1), inside[-1]
 
@@ -113,17 +124,20 @@ class Windows:
         """Writes every output at a place, given the sum there."""
         to = Substitution(self.places_of(at))
         return [
-            Store(place.buf, to.index(place.at(where)), to.node(value)) for place, where, value in self.p.epilogue(self.by, total)
+            Store(place.buf, to.index(place.at(where)), to.node(value))
+            for place, where, value in self.p.epilogue(self.by, total)
         ]
 
 
 def step_cycles(products: float, loads: float) -> float:
-    """Cycles of one step of k: two products and two loads a cycle, four for a chain of products, half of one to loop."""
+    """Cycles of one step of k: two products and two loads a cycle, four for a chain of products,
+    half of one to loop."""
     return max(products / 2, loads / 2, 4.0) + 0.5
 
 
 def waiting(w: Windows, lines: int) -> float:
-    """What few tasks cost if tiles have so many lines: time over the share of the work, on average of 2, 4 and 8 threads."""
+    """What few tasks cost if tiles have so many lines: time over the share of the work, on average
+    of 2, 4 and 8 threads."""
     tasks = prod(v.extent for v in (*w.batch, *w.places[:-2])) * -(-w.lines // lines)
     return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3 if tasks < TASKS // 2 else 1.0
 
@@ -144,14 +158,18 @@ def best_tile(
     cycles: Callable[[int, int, int], float],
     waits: Callable[[int], float] = lambda lines: 1.0,
 ) -> Tile:
-    """The tile that covers so many channels, lines and places in the fewest cycles, of equals that with fewest accumulators.
+    """The tile that covers so many channels, lines and places in the fewest cycles, of equals that
+    with fewest accumulators.
 
-    `cycles` is the cost of a step in one tile, of those at the ends as well; `waits` a factor by the lines of tiles.
+    `cycles` is the cost of a step in one tile, of those at the ends as well; `waits` a factor by
+    the lines of tiles.
     """
     tiles = []
     for o, r, x in candidates:
         total = 0.0
-        for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(extents[0], o), sizes(extents[1], r), balanced(extents[2], x)):
+        for (bo, no), (br, nr), (bx, _, nx) in combinations(
+            sizes(extents[0], o), sizes(extents[1], r), balanced(extents[2], x)
+        ):
             total += no * nr * nx * cycles(bo, br, bx)
         tiles.append(Tile(o, r, x, waits(r) * total))
     return min(tiles, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.places))
@@ -168,7 +186,9 @@ def spread(vs: list[Var], position: Index) -> dict[Var, Index]:
     return dict(zip(vs, unravel(position, tuple(v.extent for v in vs)), strict=True))
 
 
-def each_cell(name: str, cells: list[tuple[int, int, int]], body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
+def each_cell(
+    name: str, cells: list[tuple[int, int, int]], body: Callable[[Index, int], list[Stmt]]
+) -> list[Stmt]:
     """A loop over the tiles of each size. `body` gets first and size."""
     loops: list[Stmt] = []
     for size, first, count in cells:
@@ -178,9 +198,12 @@ def each_cell(name: str, cells: list[tuple[int, int, int]], body: Callable[[Inde
 
 
 class Units:
-    """Blocks of lines: each reads one footprint. A task does several of them for one batch element and block of channels."""
+    """Blocks of lines: each reads one footprint. A task does several of them for one batch element
+    and block of channels."""
 
-    def __init__(self, w: Windows, tile_lines: int, channel_blocks: int, minimum: int, packs: bool) -> None:
+    def __init__(
+        self, w: Windows, tile_lines: int, channel_blocks: int, minimum: int, packs: bool
+    ) -> None:
         self.w = w
         self.outer = w.places[:-2]
         self.count_outer = prod(v.extent for v in self.outer)
@@ -191,23 +214,33 @@ class Units:
         self.count = self.count_outer * self.parts
         each = prod(self.others)
         least = -(-PACKED_PLACES // (w.line * self.block.extent)) if packs and minimum == 1 else 1
-        # where the units are images, other numbers of them give the same kernel: their count is an argument, powers of two a task
+        # where the units are images, other numbers of them give the same kernel: their count is an
+        # argument, powers of two a task
         images = bool(self.outer) and not w.batch
         wanted = self.count * each / max(TASKS, minimum)
         wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
         self.size = max(1, min(self.count, max(least, wanted)))
-        self.total = Param("units") if images and self.size > 1 else self.count if self.count % self.size else None
+        self.total = (
+            Param("units")
+            if images and self.size > 1
+            else self.count
+            if self.count % self.size
+            else None
+        )
         self.shape = (-(-self.count // self.size), *self.others)
         self.tasks = prod(self.shape)
         self.unit = Var("unit", self.size)
 
     def _shrink(self, tile_lines: int, minimum: int) -> None:
-        """Fewer lines a block until its copy fits half of the level-2 cache's half, and there are enough tasks with work."""
+        """Fewer lines a block until its copy fits half of the level-2 cache's half, and there are
+        enough tasks with work."""
         w, each = self.w, prod(self.others) * self.count_outer
         while self.block.extent > tile_lines:
             lines = self.block.extent
             work = w.k * w.m * w.line * lines // prod(self.others[-1:]) // 4
-            many = each * -(-w.lines // lines) >= max(TASKS // 2, minimum) or (work < CHUNK_WORK and minimum == 1)
+            many = each * -(-w.lines // lines) >= max(TASKS // 2, minimum) or (
+                work < CHUNK_WORK and minimum == 1
+            )
             if many and self.bytes() <= w.target.l2 // 4:
                 break
             half = -(-lines // 2)
@@ -218,22 +251,39 @@ class Units:
         return buf.size * buf.dtype.itemsize
 
     def footprint(self, first_line: Index, at: dict[Var, Index]) -> Footprint:
-        """The copy for the block that starts at a line; `at`: the variables that are fixed in it."""
+        """The copy for the block that starts at a line; `at`: the variables that are fixed in
+        it."""
         w = self.w
         read = w.source.substitute(at | self.at_line(first_line + var(self.block)))
-        beyond = w.places[-2] if w.lines % self.block.extent else None  # the last block has lines that do not exist
-        return Footprint(w.p, w.source, read, {*w.reduced, w.places[-1], self.block}, w.source.sure(beyond))
+        beyond = (
+            w.places[-2] if w.lines % self.block.extent else None
+        )  # the last block has lines that do not exist
+        return Footprint(
+            w.p, w.source, read, {*w.reduced, w.places[-1], self.block}, w.source.sure(beyond)
+        )
 
     def at_line(self, line: Index) -> dict[Var, Index]:
         return {self.w.places[-2]: line} if len(self.w.places) > 1 else {}
 
-    def loop(self, position: Index, body: Callable[[dict[Var, Index], Index, Index], list[Stmt]]) -> Stmt:
-        """Every unit of a task's part, `body` given the outer variables, the first line of its block and the block's number."""
+    def loop(
+        self, position: Index, body: Callable[[dict[Var, Index], Index, Index], list[Stmt]]
+    ) -> Stmt:
+        """Every unit of a task's part, `body` given the outer variables, the first line of its
+        block and the block's number."""
         first = position * self.size
-        *outer, part = unravel(first + var(self.unit), (*(v.extent for v in self.outer), self.parts))
+        *outer, part = unravel(
+            first + var(self.unit), (*(v.extent for v in self.outer), self.parts)
+        )
         at = dict(zip(self.outer, outer, strict=True))
         stmts = body(at, part * self.block.extent, part)
-        return For(self.unit, self.size, SERIAL, stmts, base=Index() if self.total is None else first, total=self.total)
+        return For(
+            self.unit,
+            self.size,
+            SERIAL,
+            stmts,
+            base=Index() if self.total is None else first,
+            total=self.total,
+        )
 
     @property
     def params(self) -> dict[Param, int]:
@@ -241,8 +291,11 @@ class Units:
         return {self.total: self.count} if isinstance(self.total, Param) else {}
 
 
-def tiles_of(total: int, block: int, size: int, part: Index, body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
-    """Tiles of `size` over a block of `total`; `size` divides the block, or that is all. `body` gets first and size."""
+def tiles_of(
+    total: int, block: int, size: int, part: Index, body: Callable[[Index, int], list[Stmt]]
+) -> list[Stmt]:
+    """Tiles of `size` over a block of `total`; `size` divides the block, or that is all. `body`
+    gets first and size."""
     whole, rest = divmod(total, size)
     last = -(-total // block) - 1
     per_block = min(block // size, whole)
@@ -258,7 +311,8 @@ def tiles_of(total: int, block: int, size: int, part: Index, body: Callable[[Ind
 
 
 def channel_block(w: Windows, channels: int, lines: int) -> int:
-    """Channels of a task, in whole tiles: all of them where lines (and batch elements) make enough tasks."""
+    """Channels of a task, in whole tiles: all of them where lines (and batch elements) make enough
+    tasks."""
     tasks = w.outer_lines // lines * prod(v.extent for v in w.batch)
     blocks = max(1, min(-(-w.m // channels), TASKS // max(1, tasks)))
     return -(-w.m // (channels * blocks)) * channels

@@ -1,11 +1,13 @@
 """Sources of factors with windows, and copies of them. In: a factor of a contraction. Out: its
 Source; a Footprint in scratch.
 
-    x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor
-    copy[c, row, column]                                              what one unit of work reads of it, zeros around
+    x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor copy[c, row,
+    column]                                              what one unit of work reads of it, zeros
+    around
 
-Every element of the source that a unit needs is evaluated once, with its prologue and its mask; after that a tile reads
-the copy at plain affine places. The copy is as large as the footprint, not as the windows: nothing is repeated.
+Every element of the source that a unit needs is evaluated once, with its prologue and its mask;
+after that a tile reads the copy at plain affine places. The copy is as large as the footprint, not
+as the windows: nothing is repeated.
 """
 
 from __future__ import annotations
@@ -32,28 +34,39 @@ class Source(Box):
         return tuple(e.substitute(by) for e in self.at)
 
     def value(self, p: Problem, at: Sequence[Index], sure: Sequence[bool]) -> Node:
-        """An element of the factor, given by its place in the base; along some axes it is sure to be within the bounds."""
+        """An element of the factor, given by its place in the base; along some axes it is sure to
+        be within the bounds."""
         places = zip(at, self.bounds, sure, strict=True)
         inside = mask_of(Range(e, lo, hi) for e, (lo, hi), certain in places if not certain)
         value = Evaluator(p.inputs).value(self.base, at, inside)
         return reduce(lambda v, c: node(Op.CAST, (v,), c.arg), reversed(self.casts), value)
 
     def sure(self, beyond: Var | None) -> list[bool]:
-        """Along which axes every place is within the bounds, even if a variable goes beyond its extent."""
+        """Along which axes every place is within the bounds, even if a variable goes beyond its
+        extent."""
         places = zip(self.at, self.bounds, strict=True)
         return [Range(e, lo, hi).always and beyond not in e.vars() for e, (lo, hi) in places]
 
 
 def source_of(p: Problem, factor: Node, by: dict[Var, Index]) -> Source | None:
-    """The Source of a factor, its places in the variables of `by`; None where they or its mask are not affine."""
+    """The Source of a factor, its places in the variables of `by`; None where they or its mask are
+    not affine."""
     box = box_of(factor, p.coordinates(by))
     return None if box is None else Source(box.base, box.casts, box.at, box.bounds)
 
 
 class Footprint:
-    """A copy in scratch of what a unit of work reads of a source: a dense box, one extent for each axis of the base."""
+    """A copy in scratch of what a unit of work reads of a source: a dense box, one extent for each
+    axis of the base."""
 
-    def __init__(self, p: Problem, source: Source, at: Sequence[Index], inside: set[Var], sure: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        p: Problem,
+        source: Source,
+        at: Sequence[Index],
+        inside: set[Var],
+        sure: Sequence[bool],
+    ) -> None:
         """`at`: places read, in loop variables, of which those `inside` vary within a unit."""
         self.p, self.source, self.sure = p, source, sure
         moving = [Index({t: c for t, c in e.terms if t in inside}) for e in at]
@@ -80,4 +93,9 @@ class Footprint:
         axes = [Var(f"c{a}", d) for a, d in enumerate(self.extents)]
         at = [f + var(v) if v.extent > 1 else f for f, v in zip(self.first, axes, strict=True)]
         used = [v for v in axes if v.extent > 1] or axes[-1:]
-        return nested(used, [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at, self.sure))], SERIAL, LANES)
+        return nested(
+            used,
+            [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at, self.sure))],
+            SERIAL,
+            LANES,
+        )

@@ -1,10 +1,11 @@
-"""Sums of products over all steps of k, block by block. In: Windows, the sums of a tile, a product. Out: statements.
+"""Sums of products over all steps of k, block by block. In: Windows, the sums of a tile, a product.
+Out: statements.
 
     one block     acc = 0;  for k: acc += a * b
     more          kept = 0;  for block: { acc = 0;  for k of the block: acc += a * b;  kept += acc }
 
-The error of a sum grows with the additions that follow each other. What is kept is in the level-1 cache, and the blocks
-follow from the extents of k alone.
+The error of a sum grows with the additions that follow each other. What is kept is in the level-1
+cache, and the blocks follow from the extents of k alone.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from ....ir.loops.loop import LANES, SERIAL, UNROLL, Alloc, Buf, For, Reduce, St
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import cut, fresh, nested
 
-MOST_STEPS = 288  # of a block, as 32 channels of 3 x 3: relative errors of 3e-7 in float32, for 0 to 2 % of the time
+# of a block, as 32 channels of 3 x 3: relative errors of 3e-7 in float32, for 0 to 2 % of the time
+MOST_STEPS = 288
 
 Product = Callable[[dict[Var, Index]], Node]
 
 
 @dataclass(frozen=True)
 class Sums:
-    """The accumulators of a tile: the element of `acc`, in registers, for each position along the axes, and where it is kept."""
+    """The accumulators of a tile: the element of `acc`, in registers, for each position along the
+    axes, and where it is kept."""
 
     axes: Sequence[Var]  # the last in lanes
     acc: Buf
@@ -45,7 +48,8 @@ class Sums:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Steps of k: one of each of the outer axes, so many neighbours of the next one, all of the others."""
+    """Steps of k: one of each of the outer axes, so many neighbours of the next one, all of the
+    others."""
 
     outer: Sequence[Var]
     axis: Var
@@ -78,15 +82,32 @@ def described(reduced: Sequence[Var]) -> str:
 
 
 def sum_products(reduced: Sequence[Var], sums: Sums, product: Product) -> tuple[list[Stmt], Node]:
-    """Statements that add up all products, and the total: in registers of one block, kept of more."""
+    """Statements that add up all products, and the total: in registers of one block, kept of
+    more."""
     b, done, total = blocks(reduced), load(sums.acc, sums.number), load(sums.kept, sums.at)
-    outer, block, axis = fresh(b.outer), Var("block", -(-b.axis.extent // b.size)), Var(b.axis.name, b.size)
+    outer, block, axis = (
+        fresh(b.outer),
+        Var("block", -(-b.axis.extent // b.size)),
+        Var(b.axis.name, b.size),
+    )
     inner, first = fresh(b.inner), var(block) * b.size if b.count > 1 else Index()
     k = [*map(var, outer), first + var(axis), *map(var, inner)]
     add = Reduce(sums.acc, sums.number, "add", product(dict(zip(reduced, k, strict=True))))
     one: list[Stmt] = [Alloc(sums.acc, 0)]
-    one.append(For(axis, b.size, SERIAL, nested(inner, sums.each(add)), 1, *cut(first, b.axis.extent, b.size)))
+    one.append(
+        For(
+            axis,
+            b.size,
+            SERIAL,
+            nested(inner, sums.each(add)),
+            1,
+            *cut(first, b.axis.extent, b.size),
+        )
+    )
     if b.count == 1:
         return one, done
     one += sums.each(Reduce(sums.kept, sums.at, "add", done))
-    return [*sums.each(Store(sums.kept, sums.at, const(0, sums.kept.dtype))), *nested([*outer, block], one)], total
+    return [
+        *sums.each(Store(sums.kept, sums.at, const(0, sums.kept.dtype))),
+        *nested([*outer, block], one),
+    ], total

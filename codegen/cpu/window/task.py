@@ -32,19 +32,29 @@ Span = tuple[Index, int]  # where a tile begins along an axis, and how far it go
 class WindowTask:
     """Some units of lines, for one block of channels. A schedule gives the tiles of a unit."""
 
-    def __init__(self, w: Windows, tile: Tile, block: int, tuning: Tuning, direct: bool, packs: bool = False) -> None:
+    def __init__(
+        self, w: Windows, tile: Tile, block: int, tuning: Tuning, direct: bool, packs: bool = False
+    ) -> None:
         self.w, self.tile, self.block, self.tuning, self.direct = w, tile, block, tuning, direct
         self.width, self.dtype = w.p.width, w.p.anchor.node.dtype
         self.units = Units(w, tile.lines, -(-w.m // block), tuning.min_chunks, packs)
         self.panel = Buf("panel", self.dtype, w.k * block, SCRATCH)
         self.plain = w.plain_other
-        self.work = float(self.units.size * self.units.block.extent * prod((w.line, w.k, block))) / 4
+        self.work = (
+            float(self.units.size * self.units.block.extent * prod((w.line, w.k, block))) / 4
+        )
 
     def tiles(self, part: Index) -> list[Stmt]:
         """Every tile of a unit, which is the given part of its lines."""
 
         def channels(line: Index, lines: int) -> list[Stmt]:
-            return tiles_of(self.w.m, self.block, self.tile.channels, self.part, lambda c, o: self.along((line, lines), (c, o)))
+            return tiles_of(
+                self.w.m,
+                self.block,
+                self.tile.channels,
+                self.part,
+                lambda c, o: self.along((line, lines), (c, o)),
+            )
 
         return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, channels)
 
@@ -57,7 +67,9 @@ class WindowTask:
         source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
         pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
         text = f": {how}{pooled}, source {source}, {plural(self.units.tasks, 'task')} of {self.units.size}"
-        return chunk.lowered(self.w.p.kernel, self.w.p.buffers, self.body(chunk.position), text, self.units.params)
+        return chunk.lowered(
+            self.w.p.kernel, self.w.p.buffers, self.body(chunk.position), text, self.units.params
+        )
 
     def body(self, position: Index) -> list[Stmt]:
         part, *batch, self.part = unravel(position, self.units.shape)
@@ -89,24 +101,36 @@ class WindowTask:
         if self.plain:
             return self.w.other(at | self.channels(channel))
         k = [at[v] for v in self.w.reduced]
-        return load(self.panel, channel * self.w.k + row_major(k, [v.extent for v in self.w.reduced]))
+        return load(
+            self.panel, channel * self.w.k + row_major(k, [v.extent for v in self.w.reduced])
+        )
 
     # ------------------------------------------------------------ a pool
 
     def pool(self, results: Buf, lines: Span, channels: Span) -> list[Stmt]:
-        """What a pool makes of whole windows: `results` holds some lines of some channels, as [channel][line][place]."""
+        """What a pool makes of whole windows: `results` holds some lines of some channels, as
+        [channel][line][place]."""
         w, (high, wide) = self.w, self.w.window
         c, r, x = Var("c", channels[1]), Var("r", lines[1] // high), Var("x", w.line // wide)
-        at = self.place(lines[0] + var(r) * high, var(x) * wide) | self.channels(channels[0] + var(c))
+        at = self.place(lines[0] + var(r) * high, var(x) * wide) | self.channels(
+            channels[0] + var(c)
+        )
         body = in_registers(pool_stages(w, at, self._kept(results, lines, var(c))))
-        return [For(c, c.extent, SERIAL, [For(r, r.extent, SERIAL, [For(x, x.extent, LANES, body)])])]
+        return [
+            For(c, c.extent, SERIAL, [For(r, r.extent, SERIAL, [For(x, x.extent, LANES, body)])])
+        ]
 
     def _kept(self, results: Buf, lines: Span, channel: Index) -> Place:
         """The anchor's value where some lines of a channel are kept."""
         w = self.w
-        axes = [next(a for a, sub in enumerate(w.p.anchor.kept()) if g[-1] in sub) for g in w.p.lanes[-2:]]
+        axes = [
+            next(a for a, sub in enumerate(w.p.anchor.kept()) if g[-1] in sub)
+            for g in w.p.lanes[-2:]
+        ]
         strides = dict(zip(reversed(axes), (1, w.line), strict=False))
-        origin = channel * lines[1] * w.line - ((self.first_line + lines[0]) * w.line if len(axes) > 1 else 0)
+        origin = channel * lines[1] * w.line - (
+            (self.first_line + lines[0]) * w.line if len(axes) > 1 else 0
+        )
         return Place(results, tuple(strides.get(a, 0) for a in range(w.p.anchor.node.ndim)), origin)
 
     # ------------------------------------------------------------ the other factor
@@ -117,14 +141,24 @@ class WindowTask:
             return []
         w, channel = self.w, Var("channel", self.block)
         k = w.fresh()
-        at = self.batch | self.channels(var(channel)) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
+        at = (
+            self.batch
+            | self.channels(var(channel))
+            | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
+        )
         place = var(channel) * w.k + row_major(map(var, k), [v.extent for v in k])
         body = nested(k, [Store(self.panel, place, w.other(at))], SERIAL, LANES)
-        return [Alloc(self.panel), For(channel, self.block, SERIAL, body, 1, *cut(self.part * self.block, w.m, self.block))]
+        return [
+            Alloc(self.panel),
+            For(
+                channel, self.block, SERIAL, body, 1, *cut(self.part * self.block, w.m, self.block)
+            ),
+        ]
 
 
 def pool_stages(w: Windows, at: dict[Var, Index], results: Place) -> list[Stage]:
-    """The epilogue for the window that begins at a place: reductions over it, and stores of what they give."""
+    """The epilogue for the window that begins at a place: reductions over it, and stores of what
+    they give."""
     p, kernel = w.p, w.p.kernel
     to, of_anchor = Substitution(w.places_of(at)), p.of_anchor(w.by)
     outer = [to.index(of_anchor[v]) for v in kernel.outer[p.anchor]]
@@ -136,4 +170,6 @@ def pool_stages(w: Windows, at: dict[Var, Index], results: Place) -> list[Stage]
 
     units = [u for u in kernel.units if u in kernel.outer and u is not p.anchor]
     epilogue = replace(kernel, units=units)
-    return StageBuilder(epilogue, p.inputs | {p.anchor.node: results}, p.outputs, AxisMap(outer, inner)).build()
+    return StageBuilder(
+        epilogue, p.inputs | {p.anchor.node: results}, p.outputs, AxisMap(outer, inner)
+    ).build()

@@ -1,8 +1,9 @@
-"""Windows with lanes over the last reduced axis: weight gradients of few channels. In: Windows. Out: Loops.
+"""Windows with lanes over the last reduced axis: weight gradients of few channels. In: Windows.
+Out: Loops.
 
-for tile of channels x lines x places:      a vector of partial sums each, in registers over all of k
-    for k: for vector of the last axis:     one load for each channel and each place
-    add up the lanes; store with the epilogue
+for tile of channels x lines x places:      a vector of partial sums each, in registers over all of
+    k for k: for vector of the last axis:     one load for each channel and each place add up the
+    lanes; store with the epilogue
 """
 
 from __future__ import annotations
@@ -25,23 +26,37 @@ def choose_tile(w: Windows) -> Tile:
     """The best tile of channels, lines and places, a vector of partial sums each."""
     registers = w.target.registers
     most = registers - 8 if registers >= 32 else registers - 4
-    shapes = combinations(range(1, min(w.m, 8) + 1), range(1, min(w.lines, 4) + 1), range(1, min(w.line, most) + 1))
-    fitting = [(o, r, x) for o, r, x in shapes if o * r * x <= most and o * r * x + min(o, r * x) + 2 <= registers]
+    shapes = combinations(
+        range(1, min(w.m, 8) + 1), range(1, min(w.lines, 4) + 1), range(1, min(w.line, most) + 1)
+    )
+    fitting = [
+        (o, r, x)
+        for o, r, x in shapes
+        if o * r * x <= most and o * r * x + min(o, r * x) + 2 <= registers
+    ]
 
     def cycles(o: int, r: int, x: int) -> float:
-        loads = 1.5 * o + 2.0 * r * x  # a vector that crosses a cache line counts twice; windows nearly always do
+        loads = (
+            1.5 * o + 2.0 * r * x
+        )  # a vector that crosses a cache line counts twice; windows nearly always do
         return max(step_cycles(o * r * x, loads), _stream_cycles(w, o, r))
 
     return best_tile((w.m, w.lines, w.line), fitting, cycles)
 
 
 def _stream_cycles(w: Windows, channels: int, lines: int) -> float:
-    """Cycles to read a vector of each channel and line once from the level-2 cache, if a tile's terms exceed the first."""
-    return 1.5 * (channels + lines) if (channels + lines) * w.k * w.p.anchor.node.dtype.itemsize > w.target.l1 // 2 else 0.0
+    """Cycles to read a vector of each channel and line once from the level-2 cache, if a tile's
+    terms exceed the first."""
+    return (
+        1.5 * (channels + lines)
+        if (channels + lines) * w.k * w.p.anchor.node.dtype.itemsize > w.target.l1 // 2
+        else 0.0
+    )
 
 
 def sum_cycles(w: Windows, tile: Tile) -> float:
-    """Estimate for everything but filling copies: vectors of k, and 8 cycles for adding up the lanes of each result."""
+    """Estimate for everything but filling copies: vectors of k, and 8 cycles for adding up the
+    lanes of each result."""
     last = w.reduced[-1].extent
     return tile.cycles * (w.k // last) * -(-last // w.p.width) + 8.0 * w.m * w.lines * w.line
 
@@ -59,18 +74,30 @@ class _Task(WindowTask):
         self.plain = plain
 
     def along(self, lines: Span, channels: Span) -> list[Stmt]:
-        return each_cell("places", balanced(self.w.line, self.tile.places), lambda x, n: self._tile(lines, channels, (x, n)))
+        return each_cell(
+            "places",
+            balanced(self.w.line, self.tile.places),
+            lambda x, n: self._tile(lines, channels, (x, n)),
+        )
 
     def _tile(self, lines: Span, channels: Span, places: Span) -> list[Stmt]:
         """Every term for some channels and places, then the outputs."""
         axes = Var("o", channels[1]), Var("r", lines[1]), Var("x", places[1])
         o, r, x = map(var, axes)
         number, count = (o * lines[1] + r) * places[1] + x, channels[1] * lines[1] * places[1]
-        acc, total = Buf("acc", self.dtype, count * self.width, REG), Buf("sum", self.dtype, count, REG)
+        acc, total = (
+            Buf("acc", self.dtype, count * self.width, REG),
+            Buf("sum", self.dtype, count, REG),
+        )
         at = self.place(lines[0] + r, places[0] + x)
         writes = self.w.stores(at | self.channels(channels[0] + o), load(total, number))
         terms = self._terms(acc, number * self.width, axes, at, channels[0] + o)
-        return [Alloc(acc, 0), *terms, *self._add_lanes(acc, total, count), *nested(axes, [*writes], UNROLL, UNROLL)]
+        return [
+            Alloc(acc, 0),
+            *terms,
+            *self._add_lanes(acc, total, count),
+            *nested(axes, [*writes], UNROLL, UNROLL),
+        ]
 
     def _add_lanes(self, acc: Buf, total: Buf, count: int) -> list[Stmt]:
         """The lanes of each accumulator added up."""
@@ -78,7 +105,9 @@ class _Task(WindowTask):
         add = Reduce(total, var(number), "add", load(acc, var(number) * self.width + var(lane)))
         return [Alloc(total, 0), For(number, count, UNROLL, [For(lane, self.width, LANES, [add])])]
 
-    def _terms(self, acc: Buf, first: Index, axes: tuple[Var, ...], at: dict[Var, Index], channel: Index) -> list[Stmt]:
+    def _terms(
+        self, acc: Buf, first: Index, axes: tuple[Var, ...], at: dict[Var, Index], channel: Index
+    ) -> list[Stmt]:
         """Loops over k: whole vectors of its last axis, then what is left of it."""
         *outer, last = self.w.fresh()
         whole, rest = divmod(last.extent, self.width)
@@ -90,6 +119,8 @@ class _Task(WindowTask):
             begin = var(v) * self.width if lanes == self.width else Index(const=whole * self.width)
             k = dict(zip(self.w.reduced, [*map(var, outer), begin + var(lane)], strict=True))
             term = node(Op.MUL, (self.weight(channel, at | k), self.read(at | k)))
-            step = nested((*axes, lane), [Reduce(acc, first + var(lane), "add", term)], UNROLL, LANES)
+            step = nested(
+                (*axes, lane), [Reduce(acc, first + var(lane), "add", term)], UNROLL, LANES
+            )
             body.append(For(v, vectors, SERIAL, step))
         return nested(outer, body)

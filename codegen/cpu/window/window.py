@@ -1,10 +1,12 @@
-"""Contractions over windows, computed directly: convolutions and their gradients. In: a Problem. Out: an Estimate.
+"""Contractions over windows, computed directly: convolutions and their gradients. In: a Problem.
+Out: an Estimate.
 
     out[b, i, ..., y, x] = sum_k A[b, i, k] * X[b, ..., y + ky, x + kx, k]
 
-The factor X is read through windows: an axis of its source moves with an output axis and with a reduced one. The packed
-schedule would repeat each element once a window; here tiles read the source itself, or a copy of its footprint. Lanes run
-over the channels i, over x or over terms, whichever takes the fewest cycles by the estimates of the three files.
+The factor X is read through windows: an axis of its source moves with an output axis and with a
+reduced one. The packed schedule would repeat each element once a window; here tiles read the source
+itself, or a copy of its footprint. Lanes run over the channels i, over x or over terms, whichever
+takes the fewest cycles by the estimates of the three files.
 """
 
 from __future__ import annotations
@@ -32,7 +34,11 @@ def windows(p: Problem, target: Target, tuning: Tuning) -> Estimate | Refusal:
     if w is None:
         return Refusal("no factor is read through windows")
     ways = _ways(w, tuning)
-    return min(ways, key=lambda e: e.cycles) if ways else Refusal("panels do not fit, and a copy has no contiguous lanes")
+    return (
+        min(ways, key=lambda e: e.cycles)
+        if ways
+        else Refusal("panels do not fit, and a copy has no contiguous lanes")
+    )
 
 
 def _ways(w: Windows, tuning: Tuning) -> list[Estimate]:
@@ -44,18 +50,30 @@ def _ways(w: Windows, tuning: Tuning) -> list[Estimate]:
         estimates.append(Estimate(lower, window_channels.channel_cycles(w, channels)))
     if w.step(w.places[-1]) == 1:
         places = window_places.choose_tile(w)
-        estimates.append(Estimate(partial(window_places.lower_places, w, places, tuning), window_places.place_cycles(w, places)))
+        estimates.append(
+            Estimate(
+                partial(window_places.lower_places, w, places, tuning),
+                window_places.place_cycles(w, places),
+            )
+        )
     if w.step(w.reduced[-1]) == 1 and not w.p.pooled:
         sums = window_sums.choose_tile(w)
-        estimates.append(Estimate(partial(window_sums.lower_sums, w, sums, tuning), window_sums.sum_cycles(w, sums)))
+        estimates.append(
+            Estimate(
+                partial(window_sums.lower_sums, w, sums, tuning), window_sums.sum_cycles(w, sums)
+            )
+        )
     return estimates
 
 
 def find_windows(p: Problem, target: Target) -> Windows | None:
-    """The problem with its windows, if the lane factor has some: an axis read at places of an output and a reduced variable."""
+    """The problem with its windows, if the lane factor has some: an axis read at places of an
+    output and a reduced variable."""
     alone = [[v] for g in p.batch for v in g]  # a source may have them on several axes
     kinds = (("b", alone), ("i", p.rows), ("y", p.lanes), ("k", p.reduced))
-    batch, channels, places, reduced = ([Var(f"{name}{a}", extent(g)) for a, g in enumerate(groups)] for name, groups in kinds)
+    batch, channels, places, reduced = (
+        [Var(f"{name}{a}", extent(g)) for a, g in enumerate(groups)] for name, groups in kinds
+    )
     by: dict[Var, Index] = {}
     for vs, (_, groups) in zip((batch, channels, places, reduced), kinds, strict=True):
         by |= spread_groups(groups, [var(v) for v in vs])

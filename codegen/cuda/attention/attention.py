@@ -1,4 +1,5 @@
-"""Chain -> Loops for a GPU: scores and weights of a block of columns stay in shared memory. In: a chain Kernel. Out: Loops."""
+"""Chain -> Loops for a GPU: scores and weights of a block of columns stay in shared memory. In: a
+chain Kernel. Out: Loops."""
 
 from __future__ import annotations
 
@@ -17,8 +18,11 @@ from .panels import Panels
 from .sizes import choose
 
 
-def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
-    """Loops of a chain of contractions whose columns come in blocks; where results sum over the rows, rows are its columns."""
+def lower_chain(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget
+) -> Lowered:
+    """Loops of a chain of contractions whose columns come in blocks; where results sum over the
+    rows, rows are its columns."""
     assert kernel.chain is not None
     p = ChainProblem(replace(kernel, chain=transposed_chain(kernel.chain)), strides, target)
     plan, panels = StagePlan(p), Panels(p, target)

@@ -3,11 +3,11 @@ statements.
 
 copy queries[row][d]
 for block of columns:
-    copy columns[column][d], those of values too
-    scores[row][column] = sum_d queries[row][d] * keys[column][d]                  in registers
-    the largest of a thread's scores in each of its rows, to shared memory; then m' = max(m, all of them) of each row
-    weights[row][column] of the scores, to shared memory; their sums likewise; sums and l times exp(m - m')
-    sums[row][c] += sum_column weights[row][column] * values[column][c]            in registers
+    copy columns[column][d], those of values too scores[row][column] = sum_d queries[row][d] *
+    keys[column][d]                  in registers the largest of a thread's scores in each of its
+    rows, to shared memory; then m' = max(m, all of them) of each row weights[row][column] of the
+    scores, to shared memory; their sums likewise; sums and l times exp(m - m') sums[row][c] +=
+    sum_column weights[row][column] * values[column][c]            in registers
 epilogue
 """
 
@@ -20,7 +20,21 @@ from ....ir.graph.graph import Node, const, node
 from ....ir.graph.index import Index, Mask, Range, Var, mask_of, unravel, var
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import WORDS, Unit
-from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
+from ....ir.loops.loop import (
+    LANES,
+    REG,
+    SERIAL,
+    Alloc,
+    Buf,
+    Commit,
+    For,
+    If,
+    Matrix,
+    Reduce,
+    Stmt,
+    Store,
+    Wait,
+)
 from ....wording import plural
 from ...kernels.chain import ChainProblem, ChainStage, Result, Score, SpacePosition, StagePlan
 from ...kernels.chain_task import Sizes, Task
@@ -50,7 +64,10 @@ class RowBlock(Task):
         return self.space.threads
 
     def describe(self) -> str:
-        how = f"columns in {plural(self.parts, 'block')} of {self.s.columns}" + ", rescaled" * self.p.online
+        how = (
+            f"columns in {plural(self.parts, 'block')} of {self.s.columns}"
+            + ", rescaled" * self.p.online
+        )
         how += ", blocks that the mask rules out skipped" * bool(self.checks)
         return self._described(how + " on tensor cores" * self.panels.tensor)
 
@@ -83,7 +100,8 @@ class RowBlock(Task):
         return [*(Alloc(b) for b in (*self.scratch.values(), *self.sums.values())), *work]
 
     def _parts(self) -> list[Stmt]:
-        """All blocks of columns; while one is computed with, the next one arrives, if it can by itself."""
+        """All blocks of columns; while one is computed with, the next one arrives, if it can by
+        itself."""
         part = Var("part", self.parts)
         if self.panels.slots == 1:
             each = self._copied(var(part)) + self._columns(var(part))
@@ -91,11 +109,21 @@ class RowBlock(Task):
         following = mask_of([Range(var(part) + 1, 0, self.parts)])
         ahead = self._unless_ruled_out(var(part) + 1, self._fetched(var(part) + 1))
         now = self._unless_ruled_out(var(part), self._columns(var(part)))
-        body: list[Stmt] = [Wait(0), If(following, ahead), Commit(), *now]  # all have read what the next block overwrites
-        return [*self._unless_ruled_out(Index(), self._fetched(Index())), Commit(), For(part, self.parts, SERIAL, body)]
+        body: list[Stmt] = [
+            Wait(0),
+            If(following, ahead),
+            Commit(),
+            *now,
+        ]  # all have read what the next block overwrites
+        return [
+            *self._unless_ruled_out(Index(), self._fetched(Index())),
+            Commit(),
+            For(part, self.parts, SERIAL, body),
+        ]
 
     def _unless_ruled_out(self, part: Index, body: list[Stmt]) -> list[Stmt]:
-        """Nothing where the mask rules out a block of columns for all rows, unless an operand there is not finite."""
+        """Nothing where the mask rules out a block of columns for all rows, unless an operand there
+        is not finite."""
         if not self.checks:
             return body
         flags = [c.flags.now(self.position, self.s.row_blocks, part) for c in self.checks]
@@ -105,18 +133,29 @@ class RowBlock(Task):
     def _start(self) -> list[Stmt]:
         """Queries; rows that have seen nothing."""
         rows = self.s.rows
-        out = [q.copy(self._panel(q, rows), rows, lambda i: self._at(i, Index()), self._row_mask) for q in self.panels.rows]
+        out = [
+            q.copy(self._panel(q, rows), rows, lambda i: self._at(i, Index()), self._row_mask)
+            for q in self.panels.rows
+        ]
         row = Var("l", rows)
         zeros = {b: const(identity(u.node.arg[0], b.dtype), b.dtype) for u, b in self.stats.items()}
-        out += [For(row, rows, LANES, [Store(b, var(row), zero) for b, zero in zeros.items()])] if zeros else []
+        out += (
+            [For(row, rows, LANES, [Store(b, var(row), zero) for b, zero in zeros.items()])]
+            if zeros
+            else []
+        )
         return out + [self.tiles[r].clear(sums) for r, sums in self.sums.items()]
 
     def _copied(self, part: Index) -> list[Stmt]:
-        return [k.copy(self._columns_of(k), self.s.columns, *self._lines(part)) for k in self.panels.columns]
+        return [
+            k.copy(self._columns_of(k), self.s.columns, *self._lines(part))
+            for k in self.panels.columns
+        ]
 
     def _fetched(self, part: Index) -> list[Stmt]:
         return [
-            k.fetch(self._columns_of(k), self._slot(k, part), self.s.columns, *self._lines(part)) for k in self.panels.columns
+            k.fetch(self._columns_of(k), self._slot(k, part), self.s.columns, *self._lines(part))
+            for k in self.panels.columns
         ]
 
     def _columns_of(self, panel: Panel) -> Buf:
@@ -126,7 +165,9 @@ class RowBlock(Task):
         """Where a panel's lines of a block of columns begin."""
         return part % self.panels.slots * (self.s.columns * panel.stride)
 
-    def _lines(self, part: Index) -> tuple[Callable[[Index], SpacePosition], Callable[[Index], Mask]]:
+    def _lines(
+        self, part: Index
+    ) -> tuple[Callable[[Index], SpacePosition], Callable[[Index], Mask]]:
         """Where a line of a block of columns is, and whether it is there."""
         first = part * self.s.columns
         return lambda j: self._at(Index(), first + j), lambda j: self._column_mask(first + j)
@@ -139,7 +180,11 @@ class RowBlock(Task):
         return out + [t for r in self.p.results for t in self._add_result(r, part)]
 
     def _row_mask(self, row: Index) -> Mask:
-        return mask_of([Range(self.first + row, 0, self.p.rows())]) if self.p.rows() % self.s.rows else ()
+        return (
+            mask_of([Range(self.first + row, 0, self.p.rows())])
+            if self.p.rows() % self.s.rows
+            else ()
+        )
 
     def _column_mask(self, column: Index) -> Mask:
         return mask_of([Range(column, 0, self.p.length())]) if self._is_ragged else ()
@@ -156,7 +201,10 @@ class RowBlock(Task):
         query, key, strip = self.panels.query[q], self.panels.key[q], self.strips[q.unit]
         rows = query.as_lines(self.scratch[query.name], Index())
         lanes = key.as_lines(self.scratch[key.name], self._slot(key, part))
-        return [self.space.clear(strip), self.space.add(strip, rows, lanes, self.panels.steps(q.length))]
+        return [
+            self.space.clear(strip),
+            self.space.add(strip, rows, lanes, self.panels.steps(q.length)),
+        ]
 
     def _add_result(self, r: Result, part: Index) -> list[Stmt]:
         """sums[row][c] = sums[row][c] * rescale[row] + the weights of a block times its values."""
@@ -165,7 +213,13 @@ class RowBlock(Task):
         values = panel.as_steps(self.scratch[panel.name], self._slot(panel, part))
 
         def rescaled(p: Place) -> list[Stmt]:
-            return [Store(sums, p.at, node(Op.MUL, (load(sums, p.at), load(self.scratch["rescale"], p.row))))]
+            return [
+                Store(
+                    sums,
+                    p.at,
+                    node(Op.MUL, (load(sums, p.at), load(self.scratch["rescale"], p.row))),
+                )
+            ]
 
         rescale = [tile.by_threads(tile.each(rescaled))] if self.p.online else []
         return [*rescale, tile.add(sums, weights, values, self.s.columns)]
@@ -173,39 +227,66 @@ class RowBlock(Task):
     # ------------------------------------------------------------ stages
 
     def _stage(self, stage: ChainStage, first: Index) -> list[Stmt]:
-        """One pass over the scores of every thread: reductions, then values that are kept or weigh."""
-        accs = {u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.space.lines, REG, u.node.site) for u in stage.reductions}
+        """One pass over the scores of every thread: reductions, then values that are kept or
+        weigh."""
+        accs = {
+            u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.space.lines, REG, u.node.site)
+            for u in stage.reductions
+        }
         pitch = self.space.shares + 1
-        parts = {u: self._scratch(f"parts{i}", self.s.rows * pitch, u.node.dtype) for i, u in enumerate(accs)}
+        parts = {
+            u: self._scratch(f"parts{i}", self.s.rows * pitch, u.node.dtype)
+            for i, u in enumerate(accs)
+        }
         body: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
         body += self.space.each(lambda p: self._values(stage, accs, first, p))
         body += self.space.each_line(
-            lambda line, row, share: [Store(parts[u], row * pitch + share, load(b, line)) for u, b in accs.items()]
+            lambda line, row, share: [
+                Store(parts[u], row * pitch + share, load(b, line)) for u, b in accs.items()
+            ]
         )
         row = Var("l", self.s.rows)
-        whole = [t for u, b in parts.items() for t in self._join(u, self._joined(u, b, var(row) * pitch), var(row))]
+        whole = [
+            t
+            for u, b in parts.items()
+            for t in self._join(u, self._joined(u, b, var(row) * pitch), var(row))
+        ]
         if not (stage.reductions or stage.kept or stage.weights):
             return []
-        return [self.space.by_threads(body), *([For(row, row.extent, LANES, whole)] if whole else [])]
+        return [
+            self.space.by_threads(body),
+            *([For(row, row.extent, LANES, whole)] if whole else []),
+        ]
 
-    def _values(self, stage: ChainStage, accs: dict[Unit, Buf], first: Index, place: Place) -> list[Stmt]:
+    def _values(
+        self, stage: ChainStage, accs: dict[Unit, Buf], first: Index, place: Place
+    ) -> list[Stmt]:
         """What a stage does with one score; past the last column the weight is 0."""
         p, at = self.p, self._at(place.row, first + place.element)
         mask = self._row_mask(place.row) + self._column_mask(first + place.element)
         held = {u.node: load(b, place.at) for u, b in self.strips.items()}
         held |= {u.node: load(b, place.row) for u, b in self.rows_known.items()}
         body: list[Stmt] = [
-            Reduce(b, place.line, u.node.arg[0], p.reduced(u, at, held, mask), mask) for u, b in accs.items()
+            Reduce(b, place.line, u.node.arg[0], p.reduced(u, at, held, mask), mask)
+            for u, b in accs.items()
         ]
         kept = {u: p.of_space(u, at, held, mask) for u in stage.kept}
         weight_of = {r: p.weight(r, at, held, mask) for r in stage.weights}
         for number, value in enumerate(dict.fromkeys(weight_of.values())):
-            weights = self._scratch(f"weights{number}", self.s.rows * self.stride, self.panels.dtype)
+            weights = self._scratch(
+                f"weights{number}", self.s.rows * self.stride, self.panels.dtype
+            )
             self.weights |= {r: weights for r, v in weight_of.items() if v is value}
-            body.append(Store(weights, place.row * self.stride + place.element, narrowed(value, weights.dtype)))
+            body.append(
+                Store(
+                    weights, place.row * self.stride + place.element, narrowed(value, weights.dtype)
+                )
+            )
         places = self._places(list(kept.values()), place.at, [self.strips[u] for u in stage.free])
         self.strips |= {u: places[v] for u, v in kept.items()}
-        return body + [Store(b, place.at, v) for v, b in places.items() if v is not load(b, place.at)]
+        return body + [
+            Store(b, place.at, v) for v, b in places.items() if v is not load(b, place.at)
+        ]
 
     def _joined(self, u: Unit, parts: Buf, first: Index) -> Node:
         """What all threads that share a row found."""
@@ -239,7 +320,12 @@ class RowBlock(Task):
     def _write_rows(self) -> list[Stmt]:
         """Outputs that are values of the rows."""
         row = Var("l", self.s.rows)
-        body = self.p.writes(self.p.row_outputs(), self._at(var(row), Index()), Index(), self._held(var(row), Index()))
+        body = self.p.writes(
+            self.p.row_outputs(),
+            self._at(var(row), Index()),
+            Index(),
+            self._held(var(row), Index()),
+        )
         return [For(row, row.extent, LANES, body, 1, *self._cut())] if body else []
 
 

@@ -3,7 +3,8 @@ blocks of columns. In: a chain. Out: Flags.
 
     flag[batch, block of columns] = is 0 times any value of the block not 0?
 
-What is multiplied by weights that the mask makes 0 must be finite for a block to be left out: 0 times it would be NaN.
+What is multiplied by weights that the mask makes 0 must be finite for a block to be left out: 0
+times it would be NaN.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Flags:
 
     def now(self, position: Index, row_blocks: int, part: Index) -> Node:
         """The flag of a block of columns, as a block of rows reads it."""
-        return load(self.buf, position if self.of_rows else position // row_blocks * self.blocks + part)
+        return load(
+            self.buf, position if self.of_rows else position // row_blocks * self.blocks + part
+        )
 
 
 class Check(Task):
@@ -53,11 +56,17 @@ class Check(Task):
         self.lines = p.rows() if of_rows else p.length()
         self.blocks = -(-self.lines // self.size)
         self.all = (*self.shape[:-1], self.blocks)
-        self.flags = Flags(Buf("row_flags" if of_rows else "flags", dt.int64, prod(self.all), GLOBAL), self.blocks, of_rows)
+        self.flags = Flags(
+            Buf("row_flags" if of_rows else "flags", dt.int64, prod(self.all), GLOBAL),
+            self.blocks,
+            of_rows,
+        )
 
     def operands(self) -> list[Operand]:
         p = self.p
-        operands: list[Operand] = [] if self.of_rows else [(r.width, self._value_of(r)) for r in p.results]
+        operands: list[Operand] = (
+            [] if self.of_rows else [(r.width, self._value_of(r)) for r in p.results]
+        )
         if p.chain.reduces:
             return operands
         follows = {r: self._follows(r)[not self.of_rows] for r in p.results}
@@ -65,7 +74,9 @@ class Check(Task):
 
     def _weight_of(self, r: Result) -> Callable[[Index, Index], Node]:
         def weight(line: Index, _: Index) -> Node:
-            return self.p.ruled_out(r, self._at(line, Index()) if self.of_rows else self._at(Index(), line))
+            return self.p.ruled_out(
+                r, self._at(line, Index()) if self.of_rows else self._at(Index(), line)
+            )
 
         return weight
 
@@ -75,7 +86,10 @@ class Check(Task):
         *self.batch, block = unravel(blocks.first, self.all)
         first = block * self.size
         acc = Buf("zeros", self.p.dtype, 1, REG)
-        body: list[Stmt] = [Alloc(acc, 0), *(self._sum(acc, operand, first) for operand in self.operands())]
+        body: list[Stmt] = [
+            Alloc(acc, 0),
+            *(self._sum(acc, operand, first) for operand in self.operands()),
+        ]
         total = load(acc, Index())
         flag = node(Op.WHERE, (node(Op.EQ, (total, total)), const(0, dt.int64), const(1, dt.int64)))
         body.append(Store(self.flags.buf, blocks.first, flag))
@@ -87,4 +101,11 @@ class Check(Task):
         width, value = operand
         x = Var("x", self.size * width)
         term = node(Op.MUL, (value(first + var(x) // width, var(x) % width), const(0, acc.dtype)))
-        return For(x, x.extent, LANES, [Reduce(acc, Index(), "add", term)], 1, *cut(first * width, self.lines * width, x.extent))
+        return For(
+            x,
+            x.extent,
+            LANES,
+            [Reduce(acc, Index(), "add", term)],
+            1,
+            *cut(first * width, self.lines * width, x.extent),
+        )

@@ -1,6 +1,8 @@
-"""The factors of a chain in shared memory. In: a ChainProblem. Out: Panels, each of which its products share.
+"""The factors of a chain in shared memory. In: a ChainProblem. Out: Panels, each of which its
+products share.
 
-    queries[row][d]    keys[column][d]    values[column][c]      lines an odd number of 16-byte vectors apart: banks differ
+queries[row][d]    keys[column][d]    values[column][c]      lines an odd number of 16-byte vectors
+apart: banks differ
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from .tiles import SIDE, VECTOR, Fragments, Square, Tile
 COLUMNS = (64, 32, 16)  # of a block
 LineAt = Callable[[Index], SpacePosition]
 LineMask = Callable[[Index], Mask]
-Value = Callable[[SpacePosition, Index, Mask], Node]  # at a place of the space, of an element; 0 where the guard does not hold
+Value = Callable[
+    [SpacePosition, Index, Mask], Node
+]  # at a place of the space, of an element; 0 where the guard does not hold
 
 
 @dataclass
@@ -61,7 +65,9 @@ class Panel:
         pieces = -(-self.padded // self.vector)
         x, j = Var("x", lines * pieces), Var("j", self.vector)
         line, piece = var(x).divmod(pieces)
-        guard = mask(line) + ((Range(piece, 0, self.width // self.vector),) if self.padded > self.width else ())
+        guard = mask(line) + (
+            (Range(piece, 0, self.width // self.vector),) if self.padded > self.width else ()
+        )
         value = self.value(at(line), piece * self.vector + var(j), guard)
         source, index, where = Substitution({j: Index()}).node(value).arg
         to = first + line * self.stride + piece * self.vector
@@ -70,7 +76,9 @@ class Panel:
     def lies_in_pieces(self, at: SpacePosition) -> bool:
         """Is it memory itself, in pieces of 16 bytes?"""
         piece, j = Var("piece", self.width // self.vector), Var("j", self.vector)
-        return self.width % self.vector == 0 and is_piece(self.value(at, var(piece) * self.vector + var(j), ()), j)
+        return self.width % self.vector == 0 and is_piece(
+            self.value(at, var(piece) * self.vector + var(j), ()), j
+        )
 
     def as_lines(self, buf: Buf, first: Index) -> Matrix:
         """Its lines as rows (or lanes) of a product, from an element of the buffer on."""
@@ -87,18 +95,34 @@ class Panels:
     def __init__(self, p: ChainProblem, target: CudaTarget) -> None:
         self.p = p
         self.dtype = tensor_dtype(p, target) or p.dtype  # of factors and weights in shared memory
-        self.tensor = self.dtype is not p.dtype or (target.matmul == "tf32" and tensor_dtype(p, target) is dt.float32)
-        self.step = (16 if self.dtype.is_half else 8) if self.tensor else VECTOR // self.dtype.itemsize
+        self.tensor = self.dtype is not p.dtype or (
+            target.matmul == "tf32" and tensor_dtype(p, target) is dt.float32
+        )
+        self.step = (
+            (16 if self.dtype.is_half else 8) if self.tensor else VECTOR // self.dtype.itemsize
+        )
         self._elements: dict[int, Var] = {}
         rows: dict[Node, Panel] = {}
         columns: dict[Node, Panel] = {}
         narrow = self.dtype is not p.dtype
-        self.query = {q: self._panel(rows, "queries", q.length, partial(p.term, q, q.query, narrow=narrow)) for q in p.scores}
-        self.key = {q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key, narrow=narrow)) for q in p.scores}
+        self.query = {
+            q: self._panel(rows, "queries", q.length, partial(p.term, q, q.query, narrow=narrow))
+            for q in p.scores
+        }
+        self.key = {
+            q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key, narrow=narrow))
+            for q in p.scores
+        }
         self.value = {r: self._of_result(columns, r, narrow) for r in p.results}
         self.rows, self.columns = list(rows.values()), list(columns.values())
-        arrive = self.tensor and p.length() > COLUMNS[0] and all(panel.lies_in_pieces(p.own_position) for panel in self.columns)
-        self.slots = 2 if arrive else 1  # blocks of columns in shared memory: the next one arrives while one is multiplied
+        arrive = (
+            self.tensor
+            and p.length() > COLUMNS[0]
+            and all(panel.lies_in_pieces(p.own_position) for panel in self.columns)
+        )
+        self.slots = (
+            2 if arrive else 1
+        )  # blocks of columns in shared memory: the next one arrives while one is multiplied
 
     def _of_result(self, panels: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
         panel = self._panel(panels, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))
@@ -109,7 +133,9 @@ class Panels:
         """Equal factors are one panel."""
         element = self._elements.setdefault(width, Var("c", width))
         key = value(self.p.own_position, var(element), ())
-        return panels.setdefault(key, Panel(f"{name}{len(panels)}", self.dtype, width, self.steps(width), value))
+        return panels.setdefault(
+            key, Panel(f"{name}{len(panels)}", self.dtype, width, self.steps(width), value)
+        )
 
     def steps(self, terms: int) -> int:
         """Steps of a sum of so many terms, padded."""
@@ -117,16 +143,23 @@ class Panels:
 
     def tile(self, rows: int, width: int, apart: bool = False) -> Tile:
         """Sums of so many rows; `apart`: the elements of a thread are no neighbours."""
-        return Fragments(self.p.dtype, rows, width) if self.tensor else Square(self.p.dtype, rows, width, apart)
+        return (
+            Fragments(self.p.dtype, rows, width)
+            if self.tensor
+            else Square(self.p.dtype, rows, width, apart)
+        )
 
     def nbytes(self, rows: int, columns: int) -> int:
         """Shared memory for so many rows and columns."""
-        of_rows, of_columns = (sum(panel.stride for panel in panels) for panels in (self.rows, self.columns))
+        of_rows, of_columns = (
+            sum(panel.stride for panel in panels) for panels in (self.rows, self.columns)
+        )
         return (rows * of_rows + self.slots * columns * of_columns) * self.dtype.itemsize
 
 
 def tensor_dtype(p: ChainProblem, target: CudaTarget) -> DType | None:
-    """What tensor cores multiply: the 16-bit floats that all factors widen, or float32 where the user has allowed that."""
+    """What tensor cores multiply: the 16-bit floats that all factors widen, or float32 where the
+    user has allowed that."""
     if p.dtype is not dt.float32 or not target.has_async_copies:
         return None
     factors = [f for q in p.scores for f in (q.query, q.key)] + [r.value for r in p.results]

@@ -1,4 +1,5 @@
-"""Blocks of rows and columns that fit shared memory. In: a ChainProblem, its Panels, a CudaTarget. Out: Sizes."""
+"""Blocks of rows and columns that fit shared memory. In: a ChainProblem, its Panels, a CudaTarget.
+Out: Sizes."""
 
 from __future__ import annotations
 
@@ -12,9 +13,13 @@ from .panels import COLUMNS, Panels
 from .tiles import VECTOR
 
 ROWS = (128, 64, 32, 16)
-SUMS = 32  # of a thread of a square, which loads as many factors; of float64 a quarter, whose other values take more, too
+# of a thread of a square, which loads as many factors; of float64 a quarter, whose other values
+# take more, too
+SUMS = 32
 REGISTERS = 1 << 15  # of a block, where two share a multiprocessor; a thread has 256 at most
-KEPT = 1 << 10  # bytes that a multiprocessor of compute capability 8 or 9 keeps of each block (CUDA C Programming Guide)
+KEPT = (
+    1 << 10
+)  # bytes that a multiprocessor of compute capability 8 or 9 keeps of each block (CUDA C Programming Guide)
 STATISTICS = 4  # values of a row: maximum, what stands for it, sum, factor of rescaling
 
 
@@ -27,18 +32,23 @@ def shared_bytes(p: ChainProblem, panels: Panels, rows: int, columns: int) -> in
     """Upper bound of what a block needs."""
     weights = len(p.results) * weights_stride(panels, columns) * panels.dtype.itemsize
     shares = panels.tile(rows, columns).shares + 1 if p.chain.reduces else 0
-    return panels.nbytes(rows, columns) + rows * (weights + (STATISTICS + 2 * shares) * p.dtype.itemsize)
+    return panels.nbytes(rows, columns) + rows * (
+        weights + (STATISTICS + 2 * shares) * p.dtype.itemsize
+    )
 
 
 def choose(p: ChainProblem, panels: Panels, target: CudaTarget) -> Sizes:
-    """The most columns, then the most rows, that leave room for a second block, and enough blocks for every multiprocessor.
+    """The most columns, then the most rows, that leave room for a second block, and enough blocks
+    for every multiprocessor.
 
     Columns decide the order of sums: they depend on the room alone.
     """
 
     def fits(rows: int, columns: int, blocks: int) -> bool:
         room = target.shared_limit // blocks - (KEPT if blocks > 1 else 0)
-        return shared_bytes(p, panels, rows, columns) <= room and has_registers(p, panels, rows, columns)
+        return shared_bytes(p, panels, rows, columns) <= room and has_registers(
+            p, panels, rows, columns
+        )
 
     least = ROWS[-1]
     widths = [c for c in COLUMNS if c == COLUMNS[-1] or c < 2 * p.length()]
@@ -46,12 +56,15 @@ def choose(p: ChainProblem, panels: Panels, target: CudaTarget) -> Sizes:
     columns = next((c for r, c, blocks in wishes if fits(r, c, blocks)), widths[-1])
     others = prod(extent(g) for g in p.batch + p.others)
     possible = [r for r in ROWS if r == least or (r < 2 * p.rows() and fits(r, columns, 2))]
-    rows = next((r for r in possible if others * -(-p.rows() // r) >= target.multiprocessors), least)
+    rows = next(
+        (r for r in possible if others * -(-p.rows() // r) >= target.multiprocessors), least
+    )
     return Sizes(rows, -(-p.rows() // rows), columns, blocks=True)
 
 
 def has_registers(p: ChainProblem, panels: Panels, rows: int, columns: int) -> bool:
-    """Do sums and scores take three quarters of a thread's registers at most, less 32 for addresses and factors?"""
+    """Do sums and scores take three quarters of a thread's registers at most, less 32 for addresses
+    and factors?"""
     space, words = panels.tile(rows, columns), p.dtype.itemsize // 4
     sums = sum(panels.tile(rows, r.width).size for r in p.results) // space.threads * words
     scores = len(p.scores) * space.size // space.threads * words

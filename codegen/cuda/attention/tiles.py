@@ -1,7 +1,8 @@
-"""Sums of products of two tiles in shared memory, in registers. In: sizes, Matrices. Out: statements.
+"""Sums of products of two tiles in shared memory, in registers. In: sizes, Matrices. Out:
+statements.
 
-    Square       threads in a square, each for itself: rows 16 apart and neighbouring elements
-    Fragments    tensor cores: 16 rows a warp, where ir/loops/tensor_core_layout.py says
+Square       threads in a square, each for itself: rows 16 apart and neighbouring elements
+Fragments    tensor cores: 16 rows a warp, where ir/loops/tensor_core_layout.py says
 """
 
 from __future__ import annotations
@@ -13,7 +14,19 @@ from ....ir.graph.dtype import DType
 from ....ir.graph.graph import Node, const, node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Buf, For, Matrix, Multiply, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    LANES,
+    SERIAL,
+    THREAD,
+    UNROLL,
+    Buf,
+    For,
+    Matrix,
+    Multiply,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ....ir.loops.tensor_core_layout import SQUARE, WARP
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import nested
@@ -33,10 +46,20 @@ class Place:
 
 
 class Tile:
-    """rows x width sums; elements past the width are computed too, up to `padded`. `shares` threads share a row."""
+    """rows x width sums; elements past the width are computed too, up to `padded`. `shares` threads
+    share a row."""
 
-    def __init__(self, dtype: DType, threads: int, size: int, padded: int, lines: int, shares: int) -> None:
-        self.dtype, self.threads, self.size, self.padded, self.lines, self.shares = dtype, threads, size, padded, lines, shares
+    def __init__(
+        self, dtype: DType, threads: int, size: int, padded: int, lines: int, shares: int
+    ) -> None:
+        self.dtype, self.threads, self.size, self.padded, self.lines, self.shares = (
+            dtype,
+            threads,
+            size,
+            padded,
+            lines,
+            shares,
+        )
         self.thread = Var("t", threads)
 
     def buf(self, name: str) -> Buf:
@@ -58,7 +81,8 @@ class Tile:
         raise NotImplementedError
 
     def each_line(self, body: Callable[[Index, Index, Index], list[Stmt]]) -> list[Stmt]:
-        """The body for every row of a thread: its number there, in the tile, and that of the thread in the row."""
+        """The body for every row of a thread: its number there, in the tile, and that of the thread
+        in the row."""
         line = Var("line", self.lines)
         row, share = self.line(var(line))
         return nested([line], body(var(line), row, share), last=UNROLL)
@@ -73,10 +97,14 @@ class Tile:
 
 
 class Square(Tile):
-    """16 x 16 threads. Of `width` elements each has `vector` neighbours, and more of them in steps of a line of threads."""
+    """16 x 16 threads. Of `width` elements each has `vector` neighbours, and more of them in steps
+    of a line of threads."""
 
     def __init__(self, dtype: DType, rows: int, width: int, apart: bool) -> None:
-        self.steps, each = VECTOR // dtype.itemsize, -(-width // SIDE)  # steps: that are loaded at once
+        self.steps, each = (
+            VECTOR // dtype.itemsize,
+            -(-width // SIDE),
+        )  # steps: that are loaded at once
         self.vector = 1 if apart else min(each, self.steps)
         self.vectors = -(-each // self.vector)
         padded = self.vector * self.vectors * SIDE
@@ -91,16 +119,27 @@ class Square(Tile):
         row, along = self.line(var(i))
         element = along * self.vector + var(n) + var(v) * (SIDE * self.vector)
         number = (var(i) * self.vectors + var(v)) * self.vector + var(n)
-        return nested([i, v, n], body(Place(row, element, self.first + number, var(i))), UNROLL, UNROLL)
+        return nested(
+            [i, v, n], body(Place(row, element, self.first + number, var(i))), UNROLL, UNROLL
+        )
 
     def add(self, sums: Buf, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
         k, u = Var("k", -(-steps // self.steps)), Var("u", self.steps)
         step = var(k) * self.steps + var(u)
 
         def product(p: Place) -> list[Stmt]:
-            return [Reduce(sums, p.at, "add", node(Op.MUL, (_of(rows, p.row, step), _of(lanes, p.element, step))))]
+            return [
+                Reduce(
+                    sums,
+                    p.at,
+                    "add",
+                    node(Op.MUL, (_of(rows, p.row, step), _of(lanes, p.element, step))),
+                )
+            ]
 
-        return self.by_threads([For(k, k.extent, SERIAL, [For(u, u.extent, UNROLL, self.each(product))])])
+        return self.by_threads(
+            [For(k, k.extent, SERIAL, [For(u, u.extent, UNROLL, self.each(product))])]
+        )
 
 
 class Fragments(Tile):
@@ -118,11 +157,21 @@ class Fragments(Tile):
     def each(self, body: Callable[[Place], list[Stmt]]) -> list[Stmt]:
         j, low, right = Var("j", self.padded // SQUARE[1]), Var("low", 2), Var("right", 2)
         row, share = self.line(var(low))
-        element, number = var(j) * SQUARE[1] + share * 2 + var(right), (var(j) * 2 + var(low)) * 2 + var(right)
-        return nested([j, low, right], body(Place(row, element, self.first + number, var(low))), UNROLL, UNROLL)
+        element, number = (
+            var(j) * SQUARE[1] + share * 2 + var(right),
+            (var(j) * 2 + var(low)) * 2 + var(right),
+        )
+        return nested(
+            [j, low, right],
+            body(Place(row, element, self.first + number, var(low))),
+            UNROLL,
+            UNROLL,
+        )
 
     def add(self, sums: Buf, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
-        return Multiply(sums, rows, lanes, (self.rows, self.padded, steps), (SQUARE[0], self.padded))
+        return Multiply(
+            sums, rows, lanes, (self.rows, self.padded, steps), (SQUARE[0], self.padded)
+        )
 
 
 def _of(m: Matrix, i: Index, k: Index) -> Node:

@@ -1,1 +1,2 @@
-"""Contractions on CUDA: tiles of results in registers, factors in shared memory. In: Problems. Out: Loops."""
+"""Contractions on CUDA: tiles of results in registers, factors in shared memory. In: Problems. Out:
+Loops."""

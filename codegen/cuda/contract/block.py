@@ -1,10 +1,11 @@
-"""A contraction in tiles: a block of threads for each tile of results. In: a Problem and a Tile. Out: Loops.
+"""A contraction in tiles: a block of threads for each tile of results. In: a Problem and a Tile.
+Out: Loops.
 
 for block (batch, part of k, tile of rows, tile of lanes):
     sums = 0, in registers
     for tile of k:
-        both factors' tiles to shared memory, with prologue, masks and windows; the next ones on their way
-        sums += products
+        both factors' tiles to shared memory, with prologue, masks and windows; the next ones on
+        their way sums += products
     for slice of the rows:
         sums to shared memory
         for row, a warp each: epilogue along the lanes
@@ -18,7 +19,23 @@ from typing import Protocol
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Range, Var, mask_of, row_major, unravel, var
-from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    GLOBAL,
+    GRID,
+    LANES,
+    REG,
+    SCRATCH,
+    SERIAL,
+    WARPS,
+    Alloc,
+    Buf,
+    For,
+    If,
+    Loops,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ....wording import plural
 from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.evaluate import load
@@ -38,7 +55,9 @@ class Core(Protocol):
 
     slices: int  # of the rows of a tile, in which the sums are left
     slice_rows: int
-    gap: int  # elements after each row of a slice in shared memory, so that what a warp leaves there meets all banks
+    # elements after each row of a slice in shared memory, so that what a warp leaves there meets
+    # all banks
+    gap: int
 
     def accumulate(self, span: Span) -> list[Stmt]:
         """The sums of all products of a block, and the memory that they need."""
@@ -62,11 +81,18 @@ class _Block:
         self.p, self.tile = p, tile
         self.steps = -(-p.k // (tile.k * tile.parts))
         all_k = self.steps * tile.k * tile.parts
-        rows, lanes = (Sizes(size, tile.k, all_k, tile.stages, tile.threads) for size in (tile.rows, tile.lanes))
+        rows, lanes = (
+            Sizes(size, tile.k, all_k, tile.stages, tile.threads)
+            for size in (tile.rows, tile.lanes)
+        )
         row = self.row = Operand(p, "row", p.row_factor, (p.rows, p.lanes), rows, not tile.tensor)
-        lane = self.lane = Operand(p, "lane", p.lane_factor, (p.lanes, p.rows), lanes, not tile.tensor)
+        lane = self.lane = Operand(
+            p, "lane", p.lane_factor, (p.lanes, p.rows), lanes, not tile.tensor
+        )
         self.dtype = p.anchor.node.dtype
-        self.core: Core = TensorCores(tile, row, lane) if tile.tensor else Simt(tile, self.dtype, row, lane)
+        self.core: Core = (
+            TensorCores(tile, row, lane) if tile.tensor else Simt(tile, self.dtype, row, lane)
+        )
         self.batch = tuple(extent(g) for g in p.batch)
         self.down, self.across = -(-p.m // tile.rows), -(-p.n // tile.lanes)
         self.group = min(GROUP, self.down)
@@ -87,13 +113,16 @@ class _Block:
             f"{f', k in {self.tile.parts} parts' if shared else ''}; "
             f"rows {self.row.how}, lanes {self.lane.how}; {why}"
         )
-        return Lowered(Loops(p.kernel.name, buffers, (), phases, threads=tuple(threads)), (), work, text)
+        return Lowered(
+            Loops(p.kernel.name, buffers, (), phases, threads=tuple(threads)), (), work, text
+        )
 
     def _grid(self) -> tuple[int, ...]:
         return (*self.batch, self.tile.parts, -(-self.down // self.group), self.across, self.group)
 
     def _phase(self) -> For:
-        """A block for each tile; neighbours share lanes, of which a group of rows finds what it needs in the level-2 cache."""
+        """A block for each tile; neighbours share lanes, of which a group of rows finds what it
+        needs in the level-2 cache."""
         g = Var("g", prod(self._grid()))
         *batch, part, group, lane_tile, row_tile = unravel(var(g), self._grid())
         tile_row = group * self.group + row_tile
@@ -117,27 +146,49 @@ class _Block:
         """The results, in slices that pass through shared memory so that stores are whole lines."""
         core, pitch = self.core, self.tile.lanes + self.core.gap
         sums = Buf("sums", self.dtype, core.slice_rows * pitch, SCRATCH)
-        piece, row, lane = Var("slice", core.slices), Var("row", core.slice_rows), Var("lane", self.tile.lanes)
+        piece, row, lane = (
+            Var("slice", core.slices),
+            Var("row", core.slice_rows),
+            Var("lane", self.tile.lanes),
+        )
         first = span.first_row + core.tile_row(var(piece), var(row))
         total = load(sums, var(row) * pitch + var(lane))
         stores = self._stores(span, batch, part, first, span.first_lane + var(lane), total)
-        line: Stmt = For(lane, lane.extent, LANES, [*stores], self._vector(), *cut(span.first_lane, self.p.n, lane.extent))
+        line: Stmt = For(
+            lane,
+            lane.extent,
+            LANES,
+            [*stores],
+            self._vector(),
+            *cut(span.first_lane, self.p.n, lane.extent),
+        )
         if self.p.m % self.tile.rows:
             line = If(mask_of([Range(first, 0, self.p.m)]), [line])
         write = For(row, row.extent, WARPS, [line])
-        take = [If((Range(var(piece), s, s + 1),), [core.leave(s, sums, pitch)]) for s in range(core.slices)]
-        each: list[Stmt] = [*take, write] if core.slices > 1 else [core.leave(0, sums, pitch), write]
+        take = [
+            If((Range(var(piece), s, s + 1),), [core.leave(s, sums, pitch)])
+            for s in range(core.slices)
+        ]
+        each: list[Stmt] = (
+            [*take, write] if core.slices > 1 else [core.leave(0, sums, pitch), write]
+        )
         return [Alloc(sums), For(piece, core.slices, SERIAL, each)]
 
-    def _stores(self, span: Span, batch: Index, part: Index, row: Index, lane: Index, total: Node) -> list[Stmt]:
+    def _stores(
+        self, span: Span, batch: Index, part: Index, row: Index, lane: Index, total: Node
+    ) -> list[Stmt]:
         """One result, or its part."""
         if self.tile.parts > 1:
-            at = row_major([part, batch, row, lane], [self.tile.parts, prod(self.batch), self.p.m, self.p.n])
+            at = row_major(
+                [part, batch, row, lane], [self.tile.parts, prod(self.batch), self.p.m, self.p.n]
+            )
             return [Store(self.parts, at, total)]
         return self._outputs(span.batch, row, lane, total)
 
     def _outputs(self, batch: dict[Var, Index], row: Index, lane: Index, total: Node) -> list[Stmt]:
-        return self.p.writes(batch | groups_at(self.p.rows, row) | groups_at(self.p.lanes, lane), total)
+        return self.p.writes(
+            batch | groups_at(self.p.rows, row) | groups_at(self.p.lanes, lane), total
+        )
 
     def _vector(self) -> int:
         """Neighbouring results that a thread stores at a time."""
@@ -145,7 +196,11 @@ class _Block:
         if extent(last) % VECTOR:
             return 1
         stored = self.p.epilogue(self.p.itself, load(Buf("sum", self.dtype, 1, REG), Index()))
-        return VECTOR if self.tile.parts > 1 or all(q.at(at).coef(last[-1]) == 1 for q, at, _ in stored) else 1
+        return (
+            VECTOR
+            if self.tile.parts > 1 or all(q.at(at).coef(last[-1]) == 1 for q, at, _ in stored)
+            else 1
+        )
 
     def _add_parts(self) -> For:
         """The last phase: the parts of each sum in order, then the outputs."""
@@ -160,7 +215,14 @@ class _Block:
         place = (var(part) * prod(self.batch) + row_major(batch, self.batch)) * each + at
         body: list[Stmt] = [
             Alloc(total, 0),
-            For(part, part.extent, SERIAL, [Reduce(total, Index(), "add", load(self.parts, place))]),
+            For(
+                part, part.extent, SERIAL, [Reduce(total, Index(), "add", load(self.parts, place))]
+            ),
             *self._outputs(spread_groups(p.batch, batch), row, column, load(total, Index())),
         ]
-        return For(g, g.extent, GRID, [For(lane, ADDING, LANES, body, 1, *cut(chunk * ADDING, each, ADDING))])
+        return For(
+            g,
+            g.extent,
+            GRID,
+            [For(lane, ADDING, LANES, body, 1, *cut(chunk * ADDING, each, ADDING))],
+        )

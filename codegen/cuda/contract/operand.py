@@ -1,7 +1,9 @@
-"""A factor in tiles of shared memory. In: a Problem and one of its factors. Out: the loops that bring a tile there.
+"""A factor in tiles of shared memory. In: a Problem and one of its factors. Out: the loops that
+bring a tile there.
 
-What is computed of a factor on the way, its prologue, is evaluated once an element with its index and mask, so that
-windows of a convolution are never stored. Outside of the factor a tile holds zeros.
+What is computed of a factor on the way, its prologue, is evaluated once an element with its index
+and mask, so that windows of a convolution are never stored. Outside of the factor a tile holds
+zeros.
 """
 
 from __future__ import annotations
@@ -25,12 +27,20 @@ from ...kernels.loop_axes import extent
 PIECE = 16  # bytes of the widest access
 
 
-def stored_factor(p: Problem, factor: Node) -> tuple[Node, Callable[[dict[Var, Index], Mask], Node]]:
-    """What a tile holds of a factor: itself or the 16-bit floats that it widens; its value at an index, 0 outside of a mask."""
+def stored_factor(
+    p: Problem, factor: Node
+) -> tuple[Node, Callable[[dict[Var, Index], Mask], Node]]:
+    """What a tile holds of a factor: itself or the 16-bit floats that it widens; its value at an
+    index, 0 outside of a mask."""
 
     def accessed(by: dict[Var, Index], guard: Mask) -> tuple[Node, list[Index], Mask]:
         n, at, ranges = resolve(factor, p.coordinates(by))
-        widens = n.op is Op.CAST and n not in p.inputs and n.src[0].dtype.is_half and n.dtype is dt.float32
+        widens = (
+            n.op is Op.CAST
+            and n not in p.inputs
+            and n.src[0].dtype.is_half
+            and n.dtype is dt.float32
+        )
         return (n.src[0] if widens else n), at, mask_of([*guard, *ranges])
 
     def value(by: dict[Var, Index], guard: Mask) -> Node:
@@ -56,7 +66,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of tiles of a factor: rows or lanes, steps of k, those of all tiles together, tiles kept, threads that bring them."""
+    """Of tiles of a factor: rows or lanes, steps of k, those of all tiles together, tiles kept,
+    threads that bring them."""
 
     size: int
     k: int
@@ -68,12 +79,18 @@ class Sizes:
 class Operand:
     """Tiles of one factor. `groups` are its axes, `others` those of the other factor.
 
-    A tile lies as memory does, and those that are kept are slots of one buffer; or, `steps_apart`, it has the rows of a step of
-    k next to each other, and a buffer of its own.
+    A tile lies as memory does, and those that are kept are slots of one buffer; or, `steps_apart`,
+    it has the rows of a step of k next to each other, and a buffer of its own.
     """
 
     def __init__(
-        self, p: Problem, name: str, factor: Node, sides: tuple[AxisGroups, AxisGroups], sizes: Sizes, steps_apart: bool
+        self,
+        p: Problem,
+        name: str,
+        factor: Node,
+        sides: tuple[AxisGroups, AxisGroups],
+        sizes: Sizes,
+        steps_apart: bool,
     ) -> None:
         self.p, self.sizes = p, sizes
         self.groups, self.others = sides
@@ -82,19 +99,27 @@ class Operand:
         self.along_k = steps > 0 and not own
         self.line = sizes.k if self.along_k else sizes.size
         self.elements = sizes.size * sizes.k
-        self.vector = common_power(PIECE // self.node.dtype.itemsize, self.line, steps if self.along_k else own or 1)
+        self.vector = common_power(
+            PIECE // self.node.dtype.itemsize, self.line, steps if self.along_k else own or 1
+        )
         self.unroll = min(self.vector, max(1, self.elements // sizes.threads))
         lies_along_k = self.along_k and not steps_apart
-        pitch = (sizes.k if lies_along_k else sizes.size) + padding(self.node.dtype, lies_along_k, steps_apart)
+        pitch = (sizes.k if lies_along_k else sizes.size) + padding(
+            self.node.dtype, lies_along_k, steps_apart
+        )
         self.across, self.along = (pitch, 1) if lies_along_k else (1, pitch)
         self.slot = pitch * (sizes.size if lies_along_k else sizes.k)
         self.copied = False
         self.staged = Buf(f"{name}_staged", self.node.dtype, self.elements, THREAD)
         kept = 1 if steps_apart else sizes.kept
-        self.tiles = [Buf(f"{name}_tile", self.node.dtype, kept * self.slot, SCRATCH) for _ in range(sizes.kept // kept)]
+        self.tiles = [
+            Buf(f"{name}_tile", self.node.dtype, kept * self.slot, SCRATCH)
+            for _ in range(sizes.kept // kept)
+        ]
 
     def _neighbours(self, groups: AxisGroups) -> int:
-        """Elements that follow each other in memory along these axes: all, those along the last axis, or 0."""
+        """Elements that follow each other in memory along these axes: all, those along the last
+        axis, or 0."""
         position, by = Var("position", groups_extent(groups)), self.p.itself
         if contiguous(self.value(by | groups_at(groups, var(position)), ()), position):
             return position.extent
@@ -108,7 +133,11 @@ class Operand:
     def how(self) -> str:
         """How a tile gets from memory to where it is multiplied."""
         line = "k" if self.along_k else "them"
-        return "copied asynchronously" if self.copied else f"through registers, {self.unroll} along {line} at a time"
+        return (
+            "copied asynchronously"
+            if self.copied
+            else f"through registers, {self.unroll} along {line} at a time"
+        )
 
     def _place(self, e: Index) -> tuple[Index, Index]:
         """(row, step) of an element of the tile, in the order of memory but for `_spread`."""
@@ -119,10 +148,16 @@ class Operand:
         return i, k
 
     def _at(self, e: Index, first: Index, step: Index, batch: dict[Var, Index]) -> Node:
-        """The value of an element of the tile at a row and a step: a block that has the tile has some of its rows and steps."""
+        """The value of an element of the tile at a row and a step: a block that has the tile has
+        some of its rows and steps."""
         i, k = self._place(e)
         nowhere = {v: Index() for g in self.others for v in g}
-        by = batch | nowhere | groups_at(self.groups, first + i) | groups_at(self.p.reduced, step + k)
+        by = (
+            batch
+            | nowhere
+            | groups_at(self.groups, first + i)
+            | groups_at(self.p.reduced, step + k)
+        )
         inside = list[Range]()
         if self.extent % self.sizes.size:
             inside.append(_before(first + i, self.extent, 1 if self.along_k else self.vector))
@@ -137,16 +172,25 @@ class Operand:
     def load(self, first: Index, step: Index, batch: dict[Var, Index]) -> Stmt:
         """A tile into registers."""
         e = Var("e", self.elements)
-        return For(e, e.extent, LANES, [Store(self.staged, var(e), self._at(var(e), first, step, batch))], self.unroll)
+        return For(
+            e,
+            e.extent,
+            LANES,
+            [Store(self.staged, var(e), self._at(var(e), first, step, batch))],
+            self.unroll,
+        )
 
     def store(self, slot: Index, turn: int = 0) -> Stmt:
         """From there to shared memory."""
         e = Var("e", self.elements)
-        body: list[Stmt] = [Store(self.tiles[turn], self._in_slot(var(e), slot), load(self.staged, var(e)))]
+        body: list[Stmt] = [
+            Store(self.tiles[turn], self._in_slot(var(e), slot), load(self.staged, var(e)))
+        ]
         return For(e, e.extent, LANES, body, self.unroll)
 
     def copy(self, first: Index, step: Index, batch: dict[Var, Index], slot: Index) -> Stmt | None:
-        """A tile to shared memory without registers, if it is not computed and lies in pieces of 16 bytes."""
+        """A tile to shared memory without registers, if it is not computed and lies in pieces of 16
+        bytes."""
         size = PIECE // self.node.dtype.itemsize
         piece, j = Var("piece", self.elements // size), Var("j", size)
         value = self._at(var(piece) * size + var(j), first, step, batch)
@@ -163,13 +207,15 @@ class Operand:
 
 
 def _spread(row: Index) -> Index:
-    """Rows in an order in which the next one is 4 apart: with padded lines of 80 bytes, two of 64 meet all banks."""
+    """Rows in an order in which the next one is 4 apart: with padded lines of 80 bytes, two of 64
+    meet all banks."""
     eight, inside = row.divmod(8)
     return eight * 8 + inside % 2 * 4 + inside // 2
 
 
 def padding(dtype: DType, along_k: bool, steps_apart: bool) -> int:
-    """Elements after each line of a tile, so that threads that access several lines at once meet all banks.
+    """Elements after each line of a tile, so that threads that access several lines at once meet
+    all banks.
 
     Tensor cores take 8 lines of 16 bytes at once, or of float32 that lie across k, 4 lines of 8.
     """
@@ -198,4 +244,9 @@ def is_piece(value: Node, j: Var) -> bool:
     others = index - var(j)
     at = [*(c for _, c in others.terms), others.const]
     masked = any(j in r.index.vars() or r.index.values() for r in mask)
-    return not masked and not index.values() and j not in others.vars() and all(c % j.extent == 0 for c in at)
+    return (
+        not masked
+        and not index.values()
+        and j not in others.vars()
+        and all(c % j.extent == 0 for c in at)
+    )

@@ -1,9 +1,11 @@
-"""Products of tiles in shared memory by every thread for itself. In: two Operands. Out: loops over registers.
+"""Products of tiles in shared memory by every thread for itself. In: two Operands. Out: loops over
+registers.
 
-A thread has the rows and lanes of a few squares of up to 4 x 4 in each quarter of the tile, so that its loads are vectors
-that meet different banks:
+A thread has the rows and lanes of a few squares of up to 4 x 4 in each quarter of the tile, so that
+its loads are vectors that meet different banks:
 
-    rows of a thread    slice * (rows / slices) + 4 * down + i      lanes likewise, with `across` (see _part_of)
+    rows of a thread    slice * (rows / slices) + 4 * down + i      lanes likewise, with `across`
+    (see _part_of)
 """
 
 from __future__ import annotations
@@ -12,7 +14,20 @@ from ....ir.graph.dtype import DType
 from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    LANES,
+    REG,
+    SERIAL,
+    THREAD,
+    UNROLL,
+    Alloc,
+    Buf,
+    For,
+    If,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ....ir.loops.walk import writes
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import nested
@@ -22,7 +37,9 @@ from .tile import Tile
 
 SQUARE = 4
 ACROSS = 8  # threads of a warp that have different lanes
-UNROLLED = 8  # steps of k in a row: with more, fragments that are loaded ahead take too many registers
+UNROLLED = (
+    8  # steps of k in a row: with more, fragments that are loaded ahead take too many registers
+)
 
 
 class Simt:
@@ -46,8 +63,9 @@ class Simt:
     def _part_of(self, thread: Index) -> tuple[Index, Index]:
         """Which rows and lanes a thread has, counted in its own.
 
-        A warp has 4 x 8 parts where there are so many: neighbours share lanes, those next but one share rows. Then each of its
-        loads takes two wavefronts, as the same vectors for threads so near to each other take one for half a warp.
+        A warp has 4 x 8 parts where there are so many: neighbours share lanes, those next but one
+        share rows. Then each of its loads takes two wavefronts, as the same vectors for threads so
+        near to each other take one for half a warp.
         """
         if self.across % ACROSS or self.tile.rows // self.tile.part[0] % (WARP // ACROSS):
             return thread.divmod(self.across)
@@ -76,12 +94,19 @@ class Simt:
             products = For(group, group.extent, SERIAL, [products])
         return For(t, t.extent, LANES, [Alloc(a), Alloc(b), products])
 
-    def _fragment(self, operand: Operand, turn: int, into: Buf, k: Index, at: Index, square: int, slices: int) -> Stmt:
+    def _fragment(
+        self, operand: Operand, turn: int, into: Buf, k: Index, at: Index, square: int, slices: int
+    ) -> Stmt:
         """A thread's part of one step of k."""
         s, i = Var("s", slices), Var("i", square)
         place = var(s) * (operand.sizes.size // slices) + at * square + var(i)
         value = widened(load(operand.tiles[turn], k * operand.along + place), self.dtype)
-        return For(s, slices, UNROLL, [For(i, square, UNROLL, [Store(into, var(s) * square + var(i), value)])])
+        return For(
+            s,
+            slices,
+            UNROLL,
+            [For(i, square, UNROLL, [Store(into, var(s) * square + var(i), value)])],
+        )
 
     def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
         """The sums of a slice, from registers to shared memory."""
@@ -90,7 +115,9 @@ class Simt:
         down, across = self._part_of(var(t))
         row = down * self.square[0] + var(i)
         lane = var(s) * (self.tile.lanes // self.lane_slices) + across * self.square[1] + var(j)
-        at = (var(i) + piece * self.square[0]) * self.tile.part[1] + var(s) * self.square[1] + var(j)
+        at = (
+            (var(i) + piece * self.square[0]) * self.tile.part[1] + var(s) * self.square[1] + var(j)
+        )
         store = Store(sums, row * pitch + lane, load(self.acc, var(t) * self.tile.sums + at))
         return For(t, t.extent, LANES, nested((i, s, j), [store], UNROLL, UNROLL))
 
@@ -113,11 +140,19 @@ class Simt:
         """One step: tiles from registers to shared memory, the next ones to registers, products."""
         more = span.has(step + 1)
         load = [] if any(r.never for r in more) else [If(more, self._load(span, step + 1))]
-        return [self.rows.store(Index(), turn), self.lanes.store(Index(), turn), *load, self.multiply(turn)]
+        return [
+            self.rows.store(Index(), turn),
+            self.lanes.store(Index(), turn),
+            *load,
+            self.multiply(turn),
+        ]
 
     def _load(self, span: Span, step: Index) -> list[Stmt]:
         k = (span.first_step + step) * self.tile.k
-        return [self.rows.load(span.first_row, k, span.batch), self.lanes.load(span.first_lane, k, span.batch)]
+        return [
+            self.rows.load(span.first_row, k, span.batch),
+            self.lanes.load(span.first_lane, k, span.batch),
+        ]
 
 
 def widened(value: Node, dtype: DType) -> Node:

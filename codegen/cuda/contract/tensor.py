@@ -1,4 +1,5 @@
-"""Products of tiles in shared memory on tensor cores. In: two Operands. Out: loops over a ring of tiles.
+"""Products of tiles in shared memory on tensor cores. In: two Operands. Out: loops over a ring of
+tiles.
 
 for step of tiles:
     wait for its tiles; begin to copy those a few steps ahead into the place of the last ones
@@ -11,7 +12,21 @@ from __future__ import annotations
 
 from ....ir.graph import dtype as dt
 from ....ir.graph.index import Index, Var, var
-from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Alloc, Buf, Commit, For, If, Multiply, Stmt, Store, Wait
+from ....ir.loops.loop import (
+    LANES,
+    SERIAL,
+    THREAD,
+    UNROLL,
+    Alloc,
+    Buf,
+    Commit,
+    For,
+    If,
+    Multiply,
+    Stmt,
+    Store,
+    Wait,
+)
 from ....ir.loops.tensor_core_layout import SQUARE
 from ....ir.loops.walk import writes
 from ...kernels.evaluate import load
@@ -42,7 +57,8 @@ class TensorCores:
         return warp * self.tile.part[0] + piece * SQUARE[0] + inside
 
     def accumulate(self, span: Span) -> list[Stmt]:
-        """All products of a block; tiles are on their way for as many steps as there is room for."""
+        """All products of a block; tiles are on their way for as many steps as there is room
+        for."""
         ahead = self.tile.stages - 1
         begin, step = Var("begin", ahead), Var("step", span.steps)
         fetch, arrive = self._fetch(span, var(begin))
@@ -55,12 +71,16 @@ class TensorCores:
             Wait(ahead - 1),
             If(more, fetch),
             Commit(),
-            Multiply(self.acc, self.rows.matrix(slot), self.lanes.matrix(slot), shape, self.tile.part),
+            Multiply(
+                self.acc, self.rows.matrix(slot), self.lanes.matrix(slot), shape, self.tile.part
+            ),
             *([If(more, arrive)] if arrive else []),
         ]
         loop = For(step, span.steps, SERIAL, body)
         loops: list[Stmt] = [For(begin, ahead, SERIAL, fill), loop]
-        bufs = [b for o in (self.rows, self.lanes) for b in (o.staged, *o.tiles) if b in writes(loops)]
+        bufs = [
+            b for o in (self.rows, self.lanes) for b in (o.staged, *o.tiles) if b in writes(loops)
+        ]
         return [*map(Alloc, bufs), Alloc(self.acc, 0), *loops]
 
     def _fetch(self, span: Span, step: Index) -> tuple[list[Stmt], list[Stmt]]:
@@ -75,7 +95,12 @@ class TensorCores:
 
     def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
         """The sums of a slice, from registers to shared memory."""
-        t, j, low, right = Var("t", self.tile.threads), Var("j", self.squares), Var("low", 2), Var("right", 2)
+        t, j, low, right = (
+            Var("t", self.tile.threads),
+            Var("j", self.squares),
+            Var("low", 2),
+            Var("right", 2),
+        )
         warp, thread = var(t).divmod(WARP)
         down, across = warp.divmod(self.across)
         row = down * SQUARE[0] + thread // 4 + var(low) * 8

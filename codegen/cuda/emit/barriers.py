@@ -17,7 +17,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ....ir.graph.index import Index, Var
-from ....ir.loops.loop import LANES, REG, THREAD, WARPS, Alloc, Buf, Check, Copy, For, If, Multiply, Reduce, Stmt, Store, Wait
+from ....ir.loops.loop import (
+    LANES,
+    REG,
+    THREAD,
+    WARPS,
+    Alloc,
+    Buf,
+    Check,
+    Copy,
+    For,
+    If,
+    Multiply,
+    Reduce,
+    Stmt,
+    Store,
+    Wait,
+)
 from ....ir.loops.walk import reads, statements
 from ..target import WARP
 from .conflicts import State, Touch, may_be_one, owner
@@ -34,7 +50,9 @@ class Order:
 
     barrier: set[int] = field(default_factory=set)  # before it
     combine: dict[int, list[Buf]] = field(default_factory=dict)  # before it
-    restart: dict[int, list[Buf]] = field(default_factory=dict)  # before it: all threads but the first begin anew
+    restart: dict[int, list[Buf]] = field(
+        default_factory=dict
+    )  # before it: all threads but the first begin anew
     combine_last: dict[int, list[Buf]] = field(default_factory=dict)  # at the end of its body
     ops: dict[Buf, str] = field(default_factory=dict)  # of accumulators
 
@@ -48,8 +66,16 @@ def find_order(phase: For, layout: Layout, threads: int) -> Order:
 class _Flow:
     """Runs through statements in the order in which a team of threads does."""
 
-    def __init__(self, order: Order, layout: Layout, team: int, fixed: set[Var], in_warps: bool = False) -> None:
-        self.order, self.layout, self.team, self.fixed, self.in_warps = order, layout, team, fixed, in_warps
+    def __init__(
+        self, order: Order, layout: Layout, team: int, fixed: set[Var], in_warps: bool = False
+    ) -> None:
+        self.order, self.layout, self.team, self.fixed, self.in_warps = (
+            order,
+            layout,
+            team,
+            fixed,
+            in_warps,
+        )
 
     def body(self, body: list[Stmt], state: State) -> None:
         for s in body:
@@ -68,20 +94,30 @@ class _Flow:
 
     # ------------------------------------------------------------ memory
 
-    def access(self, s: Stmt, state: State, read: Iterable[Touch], written: Iterable[Touch]) -> None:
+    def access(
+        self, s: Stmt, state: State, read: Iterable[Touch], written: Iterable[Touch]
+    ) -> None:
         read, written = set(read), set(written)
         self.displace(s, state)
         after = [(a, b) for a in state.written for b in read | written]
-        if any(self.conflict(a, b) for a, b in after + [(a, b) for a in state.read for b in written]):
+        if any(
+            self.conflict(a, b) for a, b in after + [(a, b) for a in state.read for b in written]
+        ):
             self.order.barrier.add(id(s))
             state.synchronised()
         state.read |= read
         state.written |= written
 
     def displace(self, s: Stmt, state: State) -> None:
-        """A Copy, which a Wait makes seen, still waits until what was in its place before is no longer needed."""
+        """A Copy, which a Wait makes seen, still waits until what was in its place before is no
+        longer needed."""
         targets = {t.to for t in statements([s]) if isinstance(t, Copy)}
-        if any(self.layout.overlap(o.buf, to) for to in targets for o in state.read | state.written if o.buf is not to):
+        if any(
+            self.layout.overlap(o.buf, to)
+            for to in targets
+            for o in state.read | state.written
+            if o.buf is not to
+        ):
             self.order.barrier.add(id(s))
             state.synchronised()
 
@@ -94,7 +130,9 @@ class _Flow:
     def is_shared(self, buf: Buf) -> bool:
         return buf.space not in (REG, THREAD) and buf not in self.layout.registers
 
-    def touches(self, places: Iterable[tuple[Buf, Index]], who: Callable[[Index], object]) -> list[Touch]:
+    def touches(
+        self, places: Iterable[tuple[Buf, Index]], who: Callable[[Index], object]
+    ) -> list[Touch]:
         return [Touch(b, i, who(i)) for b, i in places if self.is_shared(b)]
 
     # ------------------------------------------------------------ statements
@@ -115,7 +153,9 @@ class _Flow:
         elif isinstance(s, Alloc) and s.init is not None and self.is_shared(s.buf):
             written = [(s.buf, Index())]
         self.sums_before(s, state)
-        self.access(s, state, self.touches(loads, lambda _: who), self.touches(written, lambda _: who))
+        self.access(
+            s, state, self.touches(loads, lambda _: who), self.touches(written, lambda _: who)
+        )
         self.sums_after(s, state)
 
     def lanes(self, s: For, state: State) -> None:
@@ -123,13 +163,19 @@ class _Flow:
         inside = accesses([s])
         written = {b for b in _written(s.body)}
         mapping = (s.extent, s.total, s.base, self.layout.unroll[id(s)])
-        touched = [Touch(b, i, owner(s, i, mapping, self.fixed)) for b, i, _ in inside if self.is_shared(b)]
+        touched = [
+            Touch(b, i, owner(s, i, mapping, self.fixed)) for b, i, _ in inside if self.is_shared(b)
+        ]
         self.access(s, state, touched, [t for t in touched if t.buf in written])
         self.sums_after(s, state)
 
     def warps(self, s: For, state: State) -> None:
         self.sums_before(s, state)
-        touched = [Touch(b, i, None) for b, i, _ in accesses([s]) if self.is_shared(b) and not self.layout.strides.get(b)]
+        touched = [
+            Touch(b, i, None)
+            for b, i, _ in accesses([s])
+            if self.is_shared(b) and not self.layout.strides.get(b)
+        ]
         written = _written(s.body)
         self.access(s, state, touched, [t for t in touched if t.buf in written])
         inside = _Flow(self.order, self.layout, WARP, self.fixed, True)
@@ -154,7 +200,8 @@ class _Flow:
     # ------------------------------------------------------------ accumulators
 
     def carried(self, s: For | If, state: State) -> list[Buf]:
-        """Makes accumulators what they will be at the end of the body, too; gives those combined there."""
+        """Makes accumulators what they will be at the end of the body, too; gives those combined
+        there."""
         added, used = self.added(s.body), self.used(s.body)
         for buf in state.sums:
             if buf in used:
@@ -171,7 +218,9 @@ class _Flow:
         partial: set[Buf] = set()
         for s in body:
             if isinstance(s, For) and s.kind in (LANES, WARPS):
-                partial |= {t.buf for t in statements(s.body) if isinstance(t, Reduce)} - _allocated(s.body)
+                partial |= {
+                    t.buf for t in statements(s.body) if isinstance(t, Reduce)
+                } - _allocated(s.body)
             elif isinstance(s, For | If):
                 partial |= self.added(s.body)
         return {b for b in partial if b.space == REG and b not in self.layout.registers}

@@ -41,8 +41,9 @@ class State:
 
 
 def owner(s: For, index: Index, mapping: object, fixed: set[Var]) -> object:
-    """What determines the thread, if the element determines the lane: its factor is above all that the rest adds, or
-    every variable is one digit of the index. `fixed`: variables that have one value wherever threads meet without a barrier.
+    """What determines the thread, if the element determines the lane: its factor is above all that
+    the rest adds, or every variable is one digit of the index. `fixed`: variables that have one
+    value wherever threads meet without a barrier.
     """
     by = index.coef(s.var)
     same = Index({t: c for t, c in index.terms if _is_fixed(Index({t: 1}), fixed)}, index.const)

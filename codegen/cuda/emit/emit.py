@@ -1,8 +1,11 @@
-"""Loops to CUDA C. In: a verified Loops whose transcendentals are expanded, a CudaTarget. Out: text, one function per phase.
+"""Loops to CUDA C. In: a verified Loops whose transcendentals are expanded, a CudaTarget. Out:
+text, one function per phase.
 
-    extern "C" __global__ void __launch_bounds__(T) <name>_p<i>(buffers, params, weft_status* status)
+    extern "C" __global__ void __launch_bounds__(T) <name>_p<i>(buffers, params, weft_status*
+    status)
 
-A GRID iteration is a block. Registers are alike in all threads outside of LANES, and memory is written by the first thread.
+A GRID iteration is a block. Registers are alike in all threads outside of LANES, and memory is
+written by the first thread.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from .nested import body, in_total
 from .values import TYPES
 from .writer import INDENT
 
-PAIRED = 256  # threads of a block with tiles up to which two share a multiprocessor: 128 registers each, which is enough
+# threads of a block with tiles up to which two share a multiprocessor: 128 registers each, which is
+# enough
+PAIRED = 256
 HEADER = '#include "weft.cuh"\n\n'
 
 
@@ -46,7 +51,9 @@ def shared_bytes(loops: Loops, phase: int) -> int:
 def _phase(loops: Loops, number: int, target: CudaTarget) -> str:
     phase, threads = simplified(loops.phases[number]), threads_of(loops, number)
     layout = lay_out(phase, threads)
-    fn = Function(target, layout, find_order(phase, layout, threads), threads, phase_name(loops, number))
+    fn = Function(
+        target, layout, find_order(phase, layout, threads), threads, phase_name(loops, number)
+    )
     fn.streamed = frozenset(loops.streamed)
     head = _signature(fn, loops, phase)
     with fn.variable(phase.var) as name:
@@ -61,7 +68,9 @@ def _phase(loops: Loops, number: int, target: CudaTarget) -> str:
 
 def _signature(fn: Function, loops: Loops, phase: For) -> str:
     written = writes([phase])
-    arguments = [f"{'' if b in written else 'const '}{TYPES[b.dtype]}* {fn.name(b)}" for b in loops.buffers]
+    arguments = [
+        f"{'' if b in written else 'const '}{TYPES[b.dtype]}* {fn.name(b)}" for b in loops.buffers
+    ]
     arguments += [f"long long {fn.name(p)}" for p in loops.params]
     tiled = any(isinstance(t, Alloc) and t.buf.space == THREAD for t in statements(phase.body))
     bounds = f"{fn.threads}, {2 if fn.threads <= PAIRED else 1}" if tiled else f"{fn.threads}"
@@ -73,16 +82,21 @@ def _signature(fn: Function, loops: Loops, phase: For) -> str:
 
 
 def simplified(phase: For) -> For:
-    """Without the loops of one turn that a schedule leaves where an extent happens to be 1, the grid's included."""
+    """Without the loops of one turn that a schedule leaves where an extent happens to be 1, the
+    grid's included."""
     once = Substitution({phase.var: Index()}) if phase.extent == 1 else Substitution({})
-    return replace(phase, base=once.index(phase.base), body=_without_single_turns(once.body(phase.body)))
+    return replace(
+        phase, base=once.index(phase.base), body=_without_single_turns(once.body(phase.body))
+    )
 
 
 def _without_single_turns(body: list[Stmt]) -> list[Stmt]:
     out: list[Stmt] = []
     for s in body:
         match s:
-            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL) or (kind == LANES and not _has_registers(s)):
+            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL) or (
+                kind == LANES and not _has_registers(s)
+            ):
                 out += _without_single_turns(Substitution({s.var: Index()}).body(s.body))
             case For() | If():
                 out.append(replace(s, body=_without_single_turns(s.body)))

@@ -1,6 +1,8 @@
-"""Expressions: one template per op. In: a loop-level Node, the text of its operands. Out: a C++ expression of its dtype.
+"""Expressions: one template per op. In: a loop-level Node, the text of its operands. Out: a C++
+expression of its dtype.
 
-Semantics are those of the loop language: IEEE floats, wrapping integers, nothing that traps; weft.cuh holds what C++ lacks.
+Semantics are those of the loop language: IEEE floats, wrapping integers, nothing that traps;
+weft.cuh holds what C++ lacks.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ def expression(n: Node, operands: list[str]) -> str:
 
 
 def _operator(symbol: str, integer: str = "", boolean: str = "") -> Callable[..., str]:
-    """An infix operator; of integers and bools, a function or operator of their own where one is given."""
+    """An infix operator; of integers and bools, a function or operator of their own where one is
+    given."""
 
     def text(n: Node, a: str, b: str) -> str:
         kind = n.src[0].dtype.kind

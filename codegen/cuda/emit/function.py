@@ -1,6 +1,8 @@
-"""One kernel function while it is written. In: Nodes, indices, masks. Out: lines that define them, and the names they then have.
+"""One kernel function while it is written. In: Nodes, indices, masks. Out: lines that define them,
+and the names they then have.
 
-A value is a `const` named after its op or buffer. It is known to the end of its block, or until memory that it read changes.
+A value is a `const` named after its op or buffer. It is known to the end of its block, or until
+memory that it read changes.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from .writer import Writer
 
 @dataclass(eq=False)
 class Lanes:
-    """An open LANES loop: lane = unroll * piece + e, of which a thread has whole pieces; step counts those of a thread."""
+    """An open LANES loop: lane = unroll * piece + e, of which a thread has whole pieces; step
+    counts those of a thread."""
 
     piece: Var
     e: Var | None  # None where unroll is 1
@@ -41,12 +44,22 @@ class Lanes:
         return any_below(root, self.varying, self._itself)
 
     def _itself(self, n: Node) -> bool:
-        return (n.op is Op.LOAD and n.arg[0] in self.own) or any(self.e in i.vars() for i in indices(n))
+        return (n.op is Op.LOAD and n.arg[0] in self.own) or any(
+            self.e in i.vars() for i in indices(n)
+        )
 
 
 class Function:
-    def __init__(self, target: CudaTarget, layout: Layout, order: Order, threads: int, name: str) -> None:
-        self.target, self.layout, self.order, self.threads, self.symbol = target, layout, order, threads, name
+    def __init__(
+        self, target: CudaTarget, layout: Layout, order: Order, threads: int, name: str
+    ) -> None:
+        self.target, self.layout, self.order, self.threads, self.symbol = (
+            target,
+            layout,
+            order,
+            threads,
+            name,
+        )
         self.writer = Writer()
         self.indices = Indices(self.value)
         self.names: dict[Buf | Param, str] = {}
@@ -56,7 +69,9 @@ class Function:
         self.lanes: Lanes | None = None
         self.in_warps = False
         self.outside: set[Buf] = set()  # private buffers from outside of the WARPS loop
-        self.by_vectors: dict[Buf, None] = {}  # arguments that are loaded or stored 16 bytes at a time
+        self.by_vectors: dict[
+            Buf, None
+        ] = {}  # arguments that are loaded or stored 16 bytes at a time
 
     # ------------------------------------------------------------ threads
 
@@ -74,7 +89,9 @@ class Function:
 
     def name(self, thing: Buf | Param) -> str:
         if thing not in self.names:
-            self.names[thing] = self.writer.name(f"{thing.name}_" if thing.name == "i" else thing.name)  # i counts registers
+            self.names[thing] = self.writer.name(
+                f"{thing.name}_" if thing.name == "i" else thing.name
+            )  # i counts registers
         return self.names[thing]
 
     @contextmanager
@@ -196,10 +213,15 @@ class Function:
 
     def address(self, buf: Buf, index: Index) -> str:
         place = self.indices.place(index)
-        return self.name(buf) if place == "0" else f"{self.name(buf)} + {place if place.isidentifier() else f'({place})'}"
+        return (
+            self.name(buf)
+            if place == "0"
+            else f"{self.name(buf)} + {place if place.isidentifier() else f'({place})'}"
+        )
 
     def aligned(self, buf: Buf) -> str:
-        """A last argument for vector accesses: arguments may be views that begin anywhere, shared memory is aligned."""
+        """A last argument for vector accesses: arguments may be views that begin anywhere, shared
+        memory is aligned."""
         if buf.space != GLOBAL:
             return ""
         self.by_vectors[buf] = None

@@ -1,7 +1,9 @@
-"""Indexes and masks as C++ expressions. In: an Index or a Mask, the names of variables. Out: text, 32-bit where possible.
+"""Indexes and masks as C++ expressions. In: an Index or a Mask, the names of variables. Out: text,
+32-bit where possible.
 
-Sums are unsigned and wrap: an index that is used is one of memory, so that 32 bits hold it if its greatest value has no more.
-What is divided is never negative. Where bounds are 2**32 or more, or a value may be negative, it is a long long.
+Sums are unsigned and wrap: an index that is used is one of memory, so that 32 bits hold it if its
+greatest value has no more. What is divided is never negative. Where bounds are 2**32 or more, or a
+value may be negative, it is a long long.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ class Indices:
         if lo < 0 and max(-lo, hi) < LIMIT // 2:
             return f"static_cast<int>({self.sum(index, False)})"
         text = self.sum(index, lo < 0 or hi >= LIMIT)
-        return text[1:-1] if text.startswith("(") and len(index.terms) == 1 and not index.const else text
+        return (
+            text[1:-1]
+            if text.startswith("(") and len(index.terms) == 1 and not index.const
+            else text
+        )
 
     def number(self, index: Index) -> str:
         """The value, as an unsigned or, where that does not hold it, a long long."""
@@ -68,7 +74,8 @@ class Indices:
         raise AssertionError(t)
 
     def divided(self, index: Index, by: int) -> tuple[str, int, bool]:
-        """The dividend, made not negative by adding a multiple of `by`; that multiple; is it a long long."""
+        """The dividend, made not negative by adding a multiple of `by`; that multiple; is it a long
+        long."""
         blocks = max(0, -(index.bounds[0] // by))
         index = index + blocks * by
         wide = index.bounds[1] >= LIMIT
@@ -92,7 +99,8 @@ class Indices:
         return " && ".join(self.range(r) for r in mask if not r.always)
 
     def range(self, r: Range) -> str:
-        """lo <= index < hi: only the half that is not certain, or both as one unsigned comparison."""
+        """lo <= index < hi: only the half that is not certain, or both as one unsigned
+        comparison."""
         lo, hi = r.index.bounds
         if r.never:
             return "false"
@@ -102,7 +110,9 @@ class Indices:
             return f"{self.sum(r.index, False)} >= {_constant(r.lo, False)}"
         shifted = r.index - r.lo
         least, most = shifted.bounds
-        if most < LIMIT and least > r.hi - r.lo - LIMIT:  # what is below lo wraps to hi - lo or more
+        if (
+            most < LIMIT and least > r.hi - r.lo - LIMIT
+        ):  # what is below lo wraps to hi - lo or more
             return f"{self.sum(shifted, False)} < {_constant(r.hi - r.lo, False)}"
         return f"static_cast<unsigned long long>({self.sum(shifted, True)}) < {r.hi - r.lo}ull"
 

@@ -1,8 +1,10 @@
-"""LANES loops: how the threads of a block or warp share them. In: a For, the Function it stands in. Out: its lines.
+"""LANES loops: how the threads of a block or warp share them. In: a For, the Function it stands in.
+Out: its lines.
 
-Thread t takes the pieces t, t + T, t + 2T .. of `unroll` neighbours each; a loop over `e` computes one element of a piece after
-the other, between vector loads and stores of 16 bytes. Lanes after the last whole piece go to one thread each. Where a body
-is a run of stores and reductions, the loads of up to four pieces of a thread are written before the first use.
+Thread t takes the pieces t, t + T, t + 2T .. of `unroll` neighbours each; a loop over `e` computes
+one element of a piece after the other, between vector loads and stores of 16 bytes. Lanes after the
+last whole piece go to one thread each. Where a body is a run of stores and reductions, the loads of
+up to four pieces of a thread are written before the first use.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, REG, Alloc, For, If, Reduce, Store
-from ....ir.loops.walk import Substitution, operands, postorder, roots, statements, usual_operands, variables, writes
+from ....ir.loops.walk import (
+    Substitution,
+    operands,
+    postorder,
+    roots,
+    statements,
+    usual_operands,
+    variables,
+    writes,
+)
 from .function import Function, Lanes
 from .layout import accesses
 from .vector_pieces import Body, Vector, element_of, runs, vector_load, vectors, write_body
@@ -54,7 +65,9 @@ def trips(fn: Function, s: For) -> int | str:
     left, end = fn.writer.name(f"{s.var.name}_left"), fn.writer.name(f"{s.var.name}_end")
     fn.writer.line(f"const long long {left} = {fn.extent(s.total)} - {_signed(fn, s.base)};")
     limit = fn.extent(s.extent)
-    fn.writer.line(f"const {fn.type_of(s.var)} {end} = {left} < 0 ? 0 : {left} < {limit} ? {left} : {limit};")
+    fn.writer.line(
+        f"const {fn.type_of(s.var)} {end} = {left} < 0 ? 0 : {left} < {limit} ? {left} : {limit};"
+    )
     return end
 
 
@@ -65,17 +78,25 @@ def _signed(fn: Function, index: Index) -> str:
 
 
 def hoist(fn: Function, s: For) -> None:
-    """Evaluates before the loop what all its turns share, unless that might read outside of memory."""
+    """Evaluates before the loop what all its turns share, unless that might read outside of
+    memory."""
     changing = writes(s.body)
     bound = {s.var, *(t.var for t in statements(s.body) if isinstance(t, For))}
     certain = s.total is None and isinstance(s.extent, int) and s.extent > 0
-    always = {n for t in s.body if not isinstance(t, If | For) for n in postorder(roots(t), usual_operands)}
+    always = {
+        n
+        for t in s.body
+        if not isinstance(t, If | For)
+        for n in postorder(roots(t), usual_operands)
+    }
     fixed: dict[Node, bool] = {}
     for n in postorder([r for t in statements(s.body) for r in roots(t)], usual_operands):
         same = variables(n).isdisjoint(bound) and all(fixed.get(o, False) for o in operands(n))
         if n.op is Op.LOAD:
             buf, index, _ = n.arg
-            same &= buf not in changing and (buf.space == REG or (certain and n in always) or not index.terms)
+            same &= buf not in changing and (
+                buf.space == REG or (certain and n in always) or not index.terms
+            )
         fixed[n] = same
         if same and n.op is not Op.CONST:
             fn.evaluate(n)
@@ -159,14 +180,21 @@ class _Dealt:
         if self.steps == 1:
             self.one_step(fn.thread)
             return
-        with self.each_step(self.steps) as step, self.lanes(Index({step: 1})), self.piece_at(self.at_step(step), not self.whole):
+        with (
+            self.each_step(self.steps) as step,
+            self.lanes(Index({step: 1})),
+            self.piece_at(self.at_step(step), not self.whole),
+        ):
             self.body_here()
 
     @contextmanager
     def each_step(self, count: int) -> Iterator[Var]:
         step = Var("step", count)
         head = "for (unsigned {0} = 0; {0} < {1}; {0}++)"
-        with self.fn.variable(step) as name, self.fn.block(head.format(name, count), "#pragma unroll"):
+        with (
+            self.fn.variable(step) as name,
+            self.fn.block(head.format(name, count), "#pragma unroll"),
+        ):
             yield step
 
     def body_here(self) -> None:
@@ -201,7 +229,9 @@ class _Dealt:
                 self.flight(loads, flight, fn.thread)
             return
         first = fn.writer.name("first")
-        with fn.block(f"for ({fn.type_of(self.piece)} {first} = {fn.thread}; {first} < {self.pieces}; {first} += {stride})"):
+        with fn.block(
+            f"for ({fn.type_of(self.piece)} {first} = {fn.thread}; {first} < {self.pieces}; {first} += {stride})"
+        ):
             self.flight(loads, flight, first)
 
     def flight(self, loads: dict[Node, Vector], flight: int, first: str) -> None:

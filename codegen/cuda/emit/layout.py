@@ -1,9 +1,10 @@
 """Places of private memory, and lanes dealt out to threads. In: a phase, the threads of its blocks.
 Out: a Layout.
 
-A LANES loop keeps its `unroll` only where that makes some access a vector; otherwise neighbouring lanes go to neighbouring
-threads. What each thread keeps for itself becomes registers: THREAD buffers, REG buffers that are indexed by lane, and
-SCRATCH buffers that are small and only touched at the lane itself, in loops that are dealt out alike.
+A LANES loop keeps its `unroll` only where that makes some access a vector; otherwise neighbouring
+lanes go to neighbouring threads. What each thread keeps for itself becomes registers: THREAD
+buffers, REG buffers that are indexed by lane, and SCRATCH buffers that are small and only touched
+at the lane itself, in loops that are dealt out alike.
 """
 
 from __future__ import annotations
@@ -14,7 +15,22 @@ from dataclasses import dataclass, field, replace
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Mask, Var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, THREAD, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    GLOBAL,
+    LANES,
+    REG,
+    SCRATCH,
+    THREAD,
+    WARPS,
+    Alloc,
+    Buf,
+    For,
+    If,
+    Loops,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ....ir.loops.walk import (
     all_roots,
     index_values,
@@ -41,7 +57,9 @@ class Layout:
     unroll: dict[int, int] = field(default_factory=dict)  # of LANES loops, by id
     registers: dict[Buf, int] = field(default_factory=dict)  # elements of one thread
     offsets: dict[Buf, int] = field(default_factory=dict)  # bytes in shared memory
-    strides: dict[Buf, int] = field(default_factory=dict)  # bytes from warp to warp, 0 where all share it
+    strides: dict[Buf, int] = field(
+        default_factory=dict
+    )  # bytes from warp to warp, 0 where all share it
     extents: dict[Buf, tuple[int, int]] = field(default_factory=dict)  # the bytes of all warps
     shared: int = 0
 
@@ -81,7 +99,9 @@ def lay_out(phase: For, threads: int) -> Layout:
     for one in loops:
         out.unroll[id(one.loop)] = _unroll(one, out)
     _share_registers(out, loops)
-    scratch = [(b, in_warps) for b, in_warps in allocs if b.space == SCRATCH and b not in out.registers]
+    scratch = [
+        (b, in_warps) for b, in_warps in allocs if b.space == SCRATCH and b not in out.registers
+    ]
     last = _last_uses(phase.body)
     for buf, in_warps in scratch:
         _place(out, buf, threads // WARP if in_warps else 1, last)
@@ -106,8 +126,12 @@ def _allocs(body: list[Stmt], in_warps: bool) -> Iterator[tuple[Buf, bool]]:
 
 def accesses(body: list[Stmt]) -> list[tuple[Buf, Index, Mask]]:
     """Every LOAD, Store and Reduce."""
-    loads: list[tuple[Buf, Index, Mask]] = [n.arg for n in postorder(all_roots(body)) if n.op is Op.LOAD]
-    return loads + [(s.buf, s.index, s.mask) for s in statements(body) if isinstance(s, Store | Reduce)]
+    loads: list[tuple[Buf, Index, Mask]] = [
+        n.arg for n in postorder(all_roots(body)) if n.op is Op.LOAD
+    ]
+    return loads + [
+        (s.buf, s.index, s.mask) for s in statements(body) if isinstance(s, Store | Reduce)
+    ]
 
 
 def varies(index: Index, v: Var) -> bool:
@@ -150,7 +174,11 @@ def _uniform_statements(body: list[Stmt]) -> Iterator[Stmt]:
 def _unroll(one: _Loop, out: Layout) -> int:
     s = one.loop
     if any(buf in out.registers for buf, _, _ in one.accesses):
-        return s.unroll if s.total is None and isinstance(s.extent, int) and s.extent % s.unroll == 0 else 1
+        return (
+            s.unroll
+            if s.total is None and isinstance(s.extent, int) and s.extent % s.unroll == 0
+            else 1
+        )
     piece, e = Var("piece", s.var.extent), Var("e", s.unroll)
     split = {s.var: Index({piece: s.unroll, e: 1})}
     for buf, index, mask in one.accesses:
@@ -162,7 +190,8 @@ def _unroll(one: _Loop, out: Layout) -> int:
 
 
 def vector_of(buf: Buf, index: Index, mask: Mask, e: Var) -> int:
-    """Elements of the vectors by which e = 0 .. extent-1 is accessed; 0 where that must be done one by one."""
+    """Elements of the vectors by which e = 0 .. extent-1 is accessed; 0 where that must be done one
+    by one."""
     w = min(e.extent, VECTOR // buf.dtype.itemsize)
     if w < 2 or e.extent % w or w & (w - 1) or index.coef(e) != 1:
         return 0
@@ -175,7 +204,8 @@ def vector_of(buf: Buf, index: Index, mask: Mask, e: Var) -> int:
 
 
 def _share_registers(out: Layout, loops: list[_Loop]) -> None:
-    """How many elements of each register array are of one thread: of whole pieces, which all loops must deal out alike."""
+    """How many elements of each register array are of one thread: of whole pieces, which all loops
+    must deal out alike."""
     pieces: dict[Buf, tuple[int, int]] = {}
     for one in loops:
         for buf, index, _ in one.accesses:
@@ -184,7 +214,9 @@ def _share_registers(out: Layout, loops: list[_Loop]) -> None:
                 piece = out.unroll[id(one.loop)] * index.coef(one.loop.var), one.team
                 (size, team), known = piece, pieces.setdefault(buf, piece)
                 if known != piece:
-                    raise EmitError(f"{buf} is dealt out in pieces of {known[0]} among {known[1]}, and of {size} among {team}")
+                    raise EmitError(
+                        f"{buf} is dealt out in pieces of {known[0]} among {known[1]}, and of {size} among {team}"
+                    )
 
 
 def _share(one: _Loop, out: Layout, index: Index) -> int:
@@ -200,7 +232,8 @@ def _share(one: _Loop, out: Layout, index: Index) -> int:
 
 
 def _last_uses(body: list[Stmt]) -> dict[Buf, tuple[int, int]]:
-    """Where in the phase's body a buffer is allocated and last touched, if it is allocated there and not further inside."""
+    """Where in the phase's body a buffer is allocated and last touched, if it is allocated there
+    and not further inside."""
     first = {s.buf: at for at, s in enumerate(body) if isinstance(s, Alloc)}
     last = {b: at for at, s in enumerate(body) for b in reads([s]) | writes([s])}
     return {b: (at, last[b]) for b, at in first.items()}
@@ -210,7 +243,9 @@ def _place(out: Layout, buf: Buf, copies: int, lives: dict[Buf, tuple[int, int]]
     """The lowest place that no buffer in use at the same time has."""
     size = -(-buf.size * buf.dtype.itemsize // VECTOR) * VECTOR
     at = 0
-    for other in sorted((b for b in out.offsets if _meet(b, buf, lives)), key=lambda b: out.offsets[b]):
+    for other in sorted(
+        (b for b in out.offsets if _meet(b, buf, lives)), key=lambda b: out.offsets[b]
+    ):
         start, end = out.extents[other]
         if at + size * copies <= start:
             break
@@ -228,9 +263,12 @@ def _meet(a: Buf, b: Buf, lives: dict[Buf, tuple[int, int]]) -> bool:
 
 
 def usual_loads(run: list[Stmt]) -> dict[Node, None]:
-    """The LOADs of arguments, through no gathered index, that statements themselves need in any case."""
+    """The LOADs of arguments, through no gathered index, that statements themselves need in any
+    case."""
     nodes = postorder([r for s in run for r in roots(s)], usual_operands)
-    return dict.fromkeys(n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not operands(n))
+    return dict.fromkeys(
+        n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not operands(n)
+    )
 
 
 def own_loads(s: Stmt) -> list[Node]:

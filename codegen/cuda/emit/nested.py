@@ -1,4 +1,5 @@
-"""Bodies: loops, branches, and the threads that run them. In: statements, the Function they stand in. Out: their lines.
+"""Bodies: loops, branches, and the threads that run them. In: statements, the Function they stand
+in. Out: their lines.
 
 Outside of LANES all threads hold the same registers, and the first one writes to memory.
 """
@@ -10,7 +11,22 @@ from contextlib import contextmanager
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
-from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Buf, Check, For, If, Reduce, Stmt, Store, neutral
+from ....ir.loops.loop import (
+    LANES,
+    REG,
+    SERIAL,
+    UNROLL,
+    WARPS,
+    Alloc,
+    Buf,
+    Check,
+    For,
+    If,
+    Reduce,
+    Stmt,
+    Store,
+    neutral,
+)
 from ....ir.loops.walk import index_values, statements, writes
 from ..target import WARP
 from .function import Function
@@ -27,11 +43,15 @@ def body(fn: Function, statements: list[Stmt]) -> None:
         return
     together = list(_runs_of_first_thread(fn, statements))
     again, mine = loaded_again(together), dict[Node, str]()
-    others = {n for run in together if not _is_of_first_thread(fn, run[0]) for n in usual_loads(run)}
+    others = {
+        n for run in together if not _is_of_first_thread(fn, run[0]) for n in usual_loads(run)
+    }
     for run in together:
         before(fn, run[0])
         if _is_of_first_thread(fn, run[0]):
-            _load_for_all(fn, [n for n in usual_loads(run) if n in again & others and n not in fn.known])
+            _load_for_all(
+                fn, [n for n in usual_loads(run) if n in again & others and n not in fn.known]
+            )
             _first_thread(fn, run, again, mine)
         else:
             _each(fn, run)
@@ -66,7 +86,8 @@ def _each(fn: Function, run: list[Stmt]) -> None:
 
 
 def _is_of_first_thread(fn: Function, s: Stmt) -> bool:
-    """Whether one thread does it for all: what changes memory, and the sums of a block inside a warp."""
+    """Whether one thread does it for all: what changes memory, and the sums of a block inside a
+    warp."""
     if isinstance(s, Store | Reduce):
         return not fn.is_private(s.buf) or s.buf in fn.outside
     return isinstance(s, Check)
@@ -75,7 +96,12 @@ def _is_of_first_thread(fn: Function, s: Stmt) -> bool:
 def _runs_of_first_thread(fn: Function, statements: list[Stmt]) -> Iterator[list[Stmt]]:
     run: list[Stmt] = []
     for s in statements:
-        joins = run and _is_of_first_thread(fn, s) and _is_of_first_thread(fn, run[-1]) and not _waits(fn, s)
+        joins = (
+            run
+            and _is_of_first_thread(fn, s)
+            and _is_of_first_thread(fn, run[-1])
+            and not _waits(fn, s)
+        )
         if run and not joins:
             yield run
             run = []
@@ -183,7 +209,9 @@ def _counted(fn: Function, s: For, end: str, unrolled: bool) -> Iterator[None]:
 
 def _indexes_registers(fn: Function, s: For) -> bool:
     """Whether a loop must be unrolled because registers have no addresses."""
-    places = [index for buf, index, _ in accesses(s.body) if fn.is_private(buf) or buf.space == "thread"]
+    places = [
+        index for buf, index, _ in accesses(s.body) if fn.is_private(buf) or buf.space == "thread"
+    ]
     return isinstance(s.extent, int) and any(varies(index, s.var) for index in places)
 
 
@@ -206,5 +234,10 @@ def _lanes(fn: Function, s: For) -> None:
     lanes_loop(fn, s, lambda run: _each(fn, run))
 
 
-LOOPS: dict[str, Callable[[Function, For], None]] = {SERIAL: _serial, UNROLL: _serial, WARPS: _warps, LANES: _lanes}
+LOOPS: dict[str, Callable[[Function, For], None]] = {
+    SERIAL: _serial,
+    UNROLL: _serial,
+    WARPS: _warps,
+    LANES: _lanes,
+}
 NESTED: dict[type, Callable[..., None]] = {If: _if, For: _for}

@@ -76,11 +76,16 @@ def prefetch(fn: Function, s: Prefetch) -> None:
     """A GPU hides latency by having more threads."""
 
 
-# ---------------------------------------------------------------- products of tiles: calls of weft.cuh
+# ---------------------------------------------------------------- products of tiles: calls of
+# weft.cuh
 
 
 def copy(fn: Function, s: Copy) -> None:
-    operands = [fn.address(s.to, s.at), fn.address(s.source, s.index), fn.condition(s.mask) or "true"]
+    operands = [
+        fn.address(s.to, s.at),
+        fn.address(s.source, s.index),
+        fn.condition(s.mask) or "true",
+    ]
     fn.writer.line(f"weft_copy_async<{s.size}>({', '.join(operands)}{fn.aligned(s.source)});")
 
 
@@ -97,7 +102,11 @@ def multiply(fn: Function, s: Multiply) -> None:
     across = s.shape[1] // s.part[1]
     strides = [s.rows.across, s.rows.along, s.lanes.across, s.lanes.along]
     sizes = ", ".join(map(str, [*s.part, s.shape[2], across, *strides]))
-    operands = [fn.name(s.acc), fn.address(s.rows.buf, s.rows.first), fn.address(s.lanes.buf, s.lanes.first)]
+    operands = [
+        fn.name(s.acc),
+        fn.address(s.rows.buf, s.rows.first),
+        fn.address(s.lanes.buf, s.lanes.first),
+    ]
     fn.writer.line(f"weft_multiply<{sizes}>({', '.join(operands)});")
     fn.changed([s.acc])
 

@@ -1,4 +1,5 @@
-"""C++ spelling of dtypes and constants. In: a DType, a Python number. Out: text that a CUDA compiler reads as exactly that."""
+"""C++ spelling of dtypes and constants. In: a DType, a Python number. Out: text that a CUDA
+compiler reads as exactly that."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ TYPES = {
     dt.float32: "float",
     dt.float64: "double",
 }
-OPERATIONS = {"add": "weft_sum", "mul": "weft_product", "max": "weft_largest"}  # as weft.cuh calls them
+OPERATIONS = {
+    "add": "weft_sum",
+    "mul": "weft_product",
+    "max": "weft_largest",
+}  # as weft.cuh calls them
 _SUFFIX = {dt.int32: "", dt.int64: "ll", dt.uint32: "u", dt.uint64: "ull"}
 
 

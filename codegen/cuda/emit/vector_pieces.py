@@ -1,4 +1,5 @@
-"""Runs of plain statements over the elements of a piece. In: statements, the open Lanes. Out: loads, a loop, stores."""
+"""Runs of plain statements over the elements of a piece. In: statements, the open Lanes. Out:
+loads, a loop, stores."""
 
 from __future__ import annotations
 
@@ -9,7 +10,19 @@ from dataclasses import dataclass
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import GLOBAL, REG, THREAD, Buf, Check, For, If, Prefetch, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    GLOBAL,
+    REG,
+    THREAD,
+    Buf,
+    Check,
+    For,
+    If,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ....ir.loops.walk import operands, postorder, roots, usual_operands, variables
 from .function import Function, Lanes
 from .layout import own_loads, usual_loads, vector_of
@@ -29,7 +42,9 @@ class Vector:
 
     @property
     def type(self) -> str:
-        return f"weft_vec<{TYPES[self.buf.dtype]}, {self.w}>" if self.w > 1 else TYPES[self.buf.dtype]
+        return (
+            f"weft_vec<{TYPES[self.buf.dtype]}, {self.w}>" if self.w > 1 else TYPES[self.buf.dtype]
+        )
 
 
 def write_body(fn: Function, body: list[Stmt], other: Body) -> None:
@@ -44,7 +59,8 @@ def write_body(fn: Function, body: list[Stmt], other: Body) -> None:
 
 
 def loaded_again(together: list[list[Stmt]]) -> set[Node]:
-    """LOADs of arguments that several runs need. An output may overwrite them in between: they must not be loaded twice."""
+    """LOADs of arguments that several runs need. An output may overwrite them in between: they must
+    not be loaded twice."""
     seen: set[Node] = set()
     again: set[Node] = set()
     for run in together:
@@ -56,7 +72,8 @@ def loaded_again(together: list[list[Stmt]]) -> set[Node]:
 
 
 def runs(fn: Function, body: list[Stmt]) -> Iterator[list[Stmt]]:
-    """Stores, reductions and checks that follow each other, none of which loads what another one wrote to memory."""
+    """Stores, reductions and checks that follow each other, none of which loads what another one
+    wrote to memory."""
     run: list[Stmt] = []
     written: set[Buf] = set()
     for s in body:
@@ -76,7 +93,8 @@ def runs(fn: Function, body: list[Stmt]) -> Iterator[list[Stmt]]:
 
 
 def vectors(run: list[Stmt], e: Var | None, piece: Var) -> dict[Node, Vector]:
-    """LOADs of whole pieces. Of single lanes: those from arguments that differ from piece to piece."""
+    """LOADs of whole pieces. Of single lanes: those from arguments that differ from piece to
+    piece."""
     pieces: dict[Node, Vector] = {}
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
         if n.op is not Op.LOAD:
@@ -91,11 +109,17 @@ def vectors(run: list[Stmt], e: Var | None, piece: Var) -> dict[Node, Vector]:
 
 
 def gathered(run: list[Stmt], lanes: Lanes) -> dict[Node, Vector]:
-    """LOADs of whole pieces of arguments, at places that depend on what is alike for a piece: of rows that an index chooses."""
+    """LOADs of whole pieces of arguments, at places that depend on what is alike for a piece: of
+    rows that an index chooses."""
     pieces: dict[Node, Vector] = {}
     assert lanes.e is not None
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
-        if n.op is Op.LOAD and n.arg[0].space == GLOBAL and operands(n) and not any(map(lanes.varies, operands(n))):
+        if (
+            n.op is Op.LOAD
+            and n.arg[0].space == GLOBAL
+            and operands(n)
+            and not any(map(lanes.varies, operands(n)))
+        ):
             buf, index, mask = n.arg
             if w := vector_of(buf, index, mask, lanes.e):
                 pieces[n] = Vector(buf, index - Index({lanes.e: 1}), w, lanes.unroll // w)
@@ -146,14 +170,18 @@ def write_run(fn: Function, run: list[Stmt], other: Body, again: set[Node]) -> N
     for n, vector in gathered(run, lanes).items():
         if n not in fn.known:
             _load_piece(fn, n, vector)
-    outputs = {id(s): v for s in run if isinstance(s, Store) and (v := _stored_vector(fn, s, lanes.e))}
+    outputs = {
+        id(s): v for s in run if isinstance(s, Store) and (v := _stored_vector(fn, s, lanes.e))
+    }
     names = {at: fn.writer.fresh(v.buf.name) for at, v in outputs.items()}
     for at, out in outputs.items():
         fn.writer.line(f"{out.type} {names[at]}{f'[{out.parts}]' if out.parts > 1 else ''};")
     with _elements(fn, lanes):
         for s in run:
             if isinstance(s, Store) and id(s) in outputs:
-                fn.writer.line(f"{element_of(fn, names[id(s)], outputs[id(s)])} = {fn.evaluate(s.value)};")
+                fn.writer.line(
+                    f"{element_of(fn, names[id(s)], outputs[id(s)])} = {fn.evaluate(s.value)};"
+                )
             else:
                 other([s])
     for s in run:
@@ -189,7 +217,12 @@ def _elements(fn: Function, lanes: Lanes) -> Iterator[None]:
 
 
 def _stored_vector(fn: Function, s: Store, e: Var) -> Vector | None:
-    if fn.is_private(s.buf) or s.buf.space == THREAD or s.index.values() or any(r.index.values() for r in s.mask):
+    if (
+        fn.is_private(s.buf)
+        or s.buf.space == THREAD
+        or s.index.values()
+        or any(r.index.values() for r in s.mask)
+    ):
         return None
     w = vector_of(s.buf, s.index, s.mask, e)
     return Vector(s.buf, s.index - Index({e: 1}), w, e.extent // w) if w else None
@@ -200,5 +233,7 @@ def _store_piece(fn: Function, s: Store, v: Vector, name: str) -> None:
     with fn.when(fn.condition(s.mask)):
         for part in range(v.parts):
             value = name if v.parts == 1 else f"{name}[{part}]"
-            fn.writer.line(f"{store}({fn.address(v.buf, v.index + part * v.w)}, {value}{fn.aligned(v.buf)});")
+            fn.writer.line(
+                f"{store}({fn.address(v.buf, v.index + part * v.w)}, {value}{fn.aligned(v.buf)});"
+            )
     fn.changed([s.buf])

@@ -1,4 +1,5 @@
-"""Lines of CUDA C. In: statements as text, names that are wanted. Out: an indented function body, names that differ."""
+"""Lines of CUDA C. In: statements as text, names that are wanted. Out: an indented function body,
+names that differ."""
 
 from __future__ import annotations
 

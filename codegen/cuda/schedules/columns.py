@@ -1,8 +1,10 @@
-"""Reductions along axes that are not contiguous -> Loops: lanes over those that are. In: a KernelAxes. Out: Loops.
+"""Reductions along axes that are not contiguous -> Loops: lanes over those that are. In: a
+KernelAxes. Out: Loops.
 
     for block (row, tile of lanes):
-        for warp: for lane of the tile: sum = 0; for step of the warp's share: sum += x; partial[warp][lane] = sum
-        for lane of the tile: sum of partial[.][lane], in order; then what is computed of it
+        for warp: for lane of the tile: sum = 0; for step of the warp's share: sum += x;
+        partial[warp][lane] = sum for lane of the tile: sum of partial[.][lane], in order; then what
+        is computed of it
 
 Several steps are added at once, so that their loads are under way together.
 """
@@ -13,7 +15,21 @@ from dataclasses import replace
 from math import prod
 
 from ....ir.graph.index import Index, Range, Var, unravel, var
-from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    LANES,
+    REG,
+    SCRATCH,
+    SERIAL,
+    UNROLL,
+    WARPS,
+    Alloc,
+    Buf,
+    For,
+    If,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ....ir.loops.walk import Substitution
 from ....wording import plural
 from ...kernels import loop_axes
@@ -29,7 +45,9 @@ from .vectors import vector
 TOGETHER = 4  # steps whose values are added at once
 MOST_WARPS = 16
 LEAST_STEPS = 8  # of a warp: fewer are not worth adding one more partial sum
-MANY_WARPS = 1 << 11  # that keep all multiprocessors busy: with so many tiles, a tile needs one warp
+MANY_WARPS = (
+    1 << 11
+)  # that keep all multiprocessors busy: with so many tiles, a tile needs one warp
 LANE_THREADS = 128  # of a block where one thread does all steps of a lane
 MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 
@@ -59,8 +77,13 @@ class Columns:
         self.blocks = Blocks(prod(shape), 1)
         row, part = place_of(self.blocks.first, shape)
         self.lane = Var("l", self.tile)
-        self.at = [*unravel(row, tuple(map(loop_axes.extent, self.others))), part * self.tile + var(self.lane)]
-        self.bounds: tuple[Index, int | None] = (part * self.tile, self.n) if self.n % self.tile else (Index(), None)
+        self.at = [
+            *unravel(row, tuple(map(loop_axes.extent, self.others))),
+            part * self.tile + var(self.lane),
+        ]
+        self.bounds: tuple[Index, int | None] = (
+            (part * self.tile, self.n) if self.n % self.tile else (Index(), None)
+        )
 
     def body(self) -> list[Stmt]:
         body: list[Stmt] = []
@@ -73,8 +96,12 @@ class Columns:
                 body.append(self._lanes([Store(w.buf, w.index, w.value) for w in s.writes]))
         return body
 
-    def _stages(self, at: list[Index], acc_index: Index | None = None, lanes: int = 1) -> list[Stage]:
-        return self.k.stages_at(*self.k.map_groups([*self.others, self.lane_group], acc_index, lanes), at, join=True)
+    def _stages(
+        self, at: list[Index], acc_index: Index | None = None, lanes: int = 1
+    ) -> list[Stage]:
+        return self.k.stages_at(
+            *self.k.map_groups([*self.others, self.lane_group], acc_index, lanes), at, join=True
+        )
 
     def _size(self, rows: int) -> int:
         """Lanes that a thread takes at a time: a vector's, where there are enough tiles."""
@@ -86,9 +113,12 @@ class Columns:
         return size
 
     def _warps(self, tiles: int) -> int:
-        """Warps that share the steps of a tile; they depend on the shape alone, as the order of the sums does."""
+        """Warps that share the steps of a tile; they depend on the shape alone, as the order of the
+        sums does."""
         steps = max(prod(v.extent for v in axes) for axes in self.k.inner.values())
-        bytes_each = sum(r.acc.dtype.itemsize for s in self.k.probe for r in reductions_of(s)) * self.tile
+        bytes_each = (
+            sum(r.acc.dtype.itemsize for s in self.k.probe for r in reductions_of(s)) * self.tile
+        )
         warps = 1
         while (
             warps < MOST_WARPS
@@ -108,20 +138,38 @@ class Columns:
     def _reduced(self, loop: RowLoop) -> list[Stmt]:
         """Partial sums of each warp, then their sums."""
         warp, (axis,) = Var("w", self.warps), loop.axes
-        own = [replace(r, acc=Buf(f"own{i}", r.acc.dtype, 1, REG)) for i, r in enumerate(loop.reductions)]
-        parts = [Buf(f"part{i}", r.acc.dtype, self.warps * self.tile, SCRATCH) for i, r in enumerate(loop.reductions)]
-        steps = [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in own] + self._steps(own, axis, warp)
+        own = [
+            replace(r, acc=Buf(f"own{i}", r.acc.dtype, 1, REG))
+            for i, r in enumerate(loop.reductions)
+        ]
+        parts = [
+            Buf(f"part{i}", r.acc.dtype, self.warps * self.tile, SCRATCH)
+            for i, r in enumerate(loop.reductions)
+        ]
+        steps = [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in own] + self._steps(
+            own, axis, warp
+        )
         if self.warps == 1:
-            steps += [Store(r.acc, var(self.lane), load(o.acc, Index())) for r, o in zip(loop.reductions, own, strict=True)]
+            steps += [
+                Store(r.acc, var(self.lane), load(o.acc, Index()))
+                for r, o in zip(loop.reductions, own, strict=True)
+            ]
             return [self._lanes(steps)]
         at = var(warp) * self.tile + var(self.lane)
         steps += [Store(p, at, load(o.acc, Index())) for p, o in zip(parts, own, strict=True)]
         total: list[Stmt] = []
         for r, o, p in zip(loop.reductions, own, parts, strict=True):
             add = Reduce(o.acc, Index(), r.kind, load(p, at))
-            total += [Alloc(o.acc, identity(r.kind, r.acc.dtype)), For(warp, self.warps, UNROLL, [add])]
+            total += [
+                Alloc(o.acc, identity(r.kind, r.acc.dtype)),
+                For(warp, self.warps, UNROLL, [add]),
+            ]
             total.append(Store(r.acc, var(self.lane), load(o.acc, Index())))
-        return [*map(Alloc, parts), For(warp, self.warps, WARPS, [self._lanes(steps)]), self._lanes(total)]
+        return [
+            *map(Alloc, parts),
+            For(warp, self.warps, WARPS, [self._lanes(steps)]),
+            self._lanes(total),
+        ]
 
     def _steps(self, own: list[Reduction], axis: Var, warp: Var) -> list[Stmt]:
         """A warp's share of the steps, some at once; the first warp takes those left over."""

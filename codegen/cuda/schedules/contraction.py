@@ -1,8 +1,9 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
-tiled     for block: tiles of both factors through shared memory, results in the registers of its threads; epilogue
-naive     a thread a result: where nothing is summed, or so little that tiles would mostly wait
-phases    one after the other, where residues of the axes make several problems of a contraction
+tiled     for block: tiles of both factors through shared memory, results in the registers of its
+threads; epilogue naive     a thread a result: where nothing is summed, or so little that tiles
+would mostly wait phases    one after the other, where residues of the axes make several problems of
+a contraction
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def tiled(p: Problem, target: CudaTarget) -> Estimate | Refusal:
     if not p.reduced:
         return Refusal("nothing is summed")
     tile, cycles, most = fastest_tile(p, target)
-    return Estimate(partial(lower_tiled, p, tile, f"about {cycles:.0f} cycles, most for {most}"), cycles)
+    return Estimate(
+        partial(lower_tiled, p, tile, f"about {cycles:.0f} cycles, most for {most}"), cycles
+    )
 
 
 def naive(p: Problem, target: CudaTarget) -> Estimate:
@@ -36,7 +39,11 @@ def naive(p: Problem, target: CudaTarget) -> Estimate:
 
     def lower() -> Lowered:
         lowered = lower_naive(p)
-        return replace(lowered, schedule=f"{lowered.schedule}; about {cycles:.0f} cycles") if p.reduced else lowered
+        return (
+            replace(lowered, schedule=f"{lowered.schedule}; about {cycles:.0f} cycles")
+            if p.reduced
+            else lowered
+        )
 
     return Estimate(lower, cycles)
 
@@ -44,7 +51,12 @@ def naive(p: Problem, target: CudaTarget) -> Estimate:
 CONTRACTIONS = (Schedule("tiled", tiled), Schedule("naive", naive))
 
 
-def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
+def lower_contraction(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget
+) -> Lowered:
     """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
     problems = analyse(kernel, strides, target)
-    return replace(in_turn([choose(CONTRACTIONS, p, target) for p in problems]), terms=sum(p.terms for p in problems))
+    return replace(
+        in_turn([choose(CONTRACTIONS, p, target) for p in problems]),
+        terms=sum(p.terms for p in problems),
+    )

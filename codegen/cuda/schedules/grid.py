@@ -1,4 +1,5 @@
-"""Elements and rows shared out among the blocks of a grid. In: how many there are. Out: indices, phases."""
+"""Elements and rows shared out among the blocks of a grid. In: how many there are. Out: indices,
+phases."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from ....wording import plural
 from ...kernels.lowered import Lowered
 from ..target import WARP
 
-LEAST_GRID = 256  # blocks that every grid variable allows for, so that sizes below share the text of a kernel
+# blocks that every grid variable allows for, so that sizes below share the text of a kernel
+LEAST_GRID = 256
 MOST_THREADS = 1024
 
 
@@ -21,13 +23,15 @@ def threads_for(lanes: int, most: int = MOST_THREADS) -> int:
 
 
 def place_of(position: Index, shape: tuple[int, ...]) -> list[Index]:
-    """The multi-dimensional index of a position that is known to lie inside: there is no remainder on the outermost axis."""
+    """The multi-dimensional index of a position that is known to lie inside: there is no remainder
+    on the outermost axis."""
     ones = next((i for i, d in enumerate(shape) if d > 1), len(shape))
     return [Index()] * ones + unravel(position, shape[ones:])
 
 
 class Blocks:
-    """`count` things, `size` to a block; their numbers are arguments, so that another batch size is the same kernel."""
+    """`count` things, `size` to a block; their numbers are arguments, so that another batch size is
+    the same kernel."""
 
     def __init__(self, count: int, size: int) -> None:
         self.count, self.size = count, size
@@ -66,17 +70,27 @@ class Blocks:
     ) -> Lowered:
         """A kernel of one phase; `given` are the params of the body, with their values."""
         given = given or {}
-        loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)], threads=(threads,))
+        loops = Loops(
+            kernel.name, buffers, (*self.params, *given), [self.phase(body)], threads=(threads,)
+        )
         text += f", {plural(self.number, 'block')} of {threads} threads"
         return Lowered(loops, (*self.values, *given.values()), [work], text)
 
 
 def flat_phase(
-    kernel: Kernel, buffers: tuple[Buf, ...], count: int, each: int, body: Callable[[Index], list[Stmt]], text: str, threads: int
+    kernel: Kernel,
+    buffers: tuple[Buf, ...],
+    count: int,
+    each: int,
+    body: Callable[[Index], list[Stmt]],
+    text: str,
+    threads: int,
 ) -> Lowered:
     """Lanes over `count` things, of `each` operations; no lanes for a single one."""
     threads = threads_for(count, threads)
     blocks = Blocks(count, threads)
     lane = Var("l", blocks.size)
-    loops: list[Stmt] = [blocks.lanes(lane, body(blocks.first + var(lane)))] if count > 1 else body(Index())
+    loops: list[Stmt] = (
+        [blocks.lanes(lane, body(blocks.first + var(lane)))] if count > 1 else body(Index())
+    )
     return blocks.lowered(kernel, buffers, loops, threads, count * each, text)

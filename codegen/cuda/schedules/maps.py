@@ -22,23 +22,32 @@ THREADS = 256
 FEW_THREADS = 128  # of a block where there are not many blocks
 MANY = 1 << 14  # threads: about 128 for each multiprocessor; with fewer, a thread takes less
 MANY_BLOCKS = 1024  # several for each multiprocessor; with fewer, a thread works in fewer rounds
-ROUNDS = ((12, 4), (60, 2))  # (most operations an element, rounds of a thread): loads under way at once
+ROUNDS = (
+    (12, 4),
+    (60, 2),
+)  # (most operations an element, rounds of a thread): loads under way at once
 
 
 def lower_flat(k: KernelAxes, lane_group: list[Var] | None) -> Lowered:
     """Lanes over all elements, those along `lane_group` next to each other."""
     count = loop_axes.extent(k.outer)
-    what = f"{count} rows, the reductions of each in registers" if k.inner else f"all {count} elements"
+    what = (
+        f"{count} rows, the reductions of each in registers" if k.inner else f"all {count} elements"
+    )
     if count == 1:
         body = in_registers(_at(k, k.groups, Index()))
-        return Blocks(1, 1).lowered(k.kernel, k.buffers, body, threads_for(1), k.work(), f": {what}, one thread")
+        return Blocks(1, 1).lowered(
+            k.kernel, k.buffers, body, threads_for(1), k.work(), f": {what}, one thread"
+        )
     groups = [*(g for g in k.groups if g is not lane_group), *([lane_group] if lane_group else [])]
     size, rounds, threads = _shares(k, groups, count)
     blocks = Blocks(count, threads * size * rounds)
     lane = Var("l", blocks.size)
     body = in_registers(_at(k, groups, blocks.first + var(lane)))
     text = f": lanes over {what}, {size} at a time, {rounds} times a thread"
-    return blocks.lowered(k.kernel, k.buffers, [blocks.lanes(lane, body, size)], threads, k.work(), text)
+    return blocks.lowered(
+        k.kernel, k.buffers, [blocks.lanes(lane, body, size)], threads, k.work(), text
+    )
 
 
 def accesses_of(stages: list[Stage]) -> list[Access]:
@@ -49,7 +58,9 @@ def accesses_of(stages: list[Stage]) -> list[Access]:
 
 
 def _at(k: KernelAxes, groups: list[list[Var]], position: Index) -> list[Stage]:
-    return k.stages_at(*k.map_groups(groups), unravel(position, tuple(loop_axes.extent(g) for g in groups)))
+    return k.stages_at(
+        *k.map_groups(groups), unravel(position, tuple(loop_axes.extent(g) for g in groups))
+    )
 
 
 def _shares(k: KernelAxes, groups: list[list[Var]], count: int) -> tuple[int, int, int]:

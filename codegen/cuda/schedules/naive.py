@@ -1,8 +1,10 @@
-"""Contraction -> Loops without tiles: every thread owns results. In: a contraction Kernel. Out: Loops.
+"""Contraction -> Loops without tiles: every thread owns results. In: a contraction Kernel. Out:
+Loops.
 
 for block of results: for lanes: sum = 0; for step of k: sum += a * b; epilogue
 
-Right for any masks, strides, gathers and dtypes. Neighbours in a warp are neighbours along the last axis of the lanes.
+Right for any masks, strides, gathers and dtypes. Neighbours in a warp are neighbours along the last
+axis of the lanes.
 """
 
 from __future__ import annotations
@@ -41,4 +43,8 @@ def _result(p: Problem, by: dict[Var, Index]) -> list[Stmt]:
     steps = [Var(f"k{i}", loop_axes.extent(g)) for i, g in enumerate(p.reduced)]
     at = by | spread_groups(p.reduced, [var(v) for v in steps])
     product = node(Op.MUL, [p.factor(f, at) for f in p.product.src])
-    return [Alloc(acc, 0), loop_axes.nest(steps, Reduce(acc, Index(), "add", product)), *p.writes(by, load(acc, Index()))]
+    return [
+        Alloc(acc, 0),
+        loop_axes.nest(steps, Reduce(acc, Index(), "add", product)),
+        *p.writes(by, load(acc, Index())),
+    ]

@@ -1,9 +1,10 @@
 """Reductions along rows, and what is computed of them -> Loops. In: a KernelAxes. Out: Loops.
 
-warp rows     for block: for warp: one row: max over its lanes; sum(exp) over its lanes; write its lanes
-block rows    for block: one row: the same, by all threads
+warp rows     for block: for warp: one row: max over its lanes; sum(exp) over its lanes; write its
+lanes block rows    for block: one row: the same, by all threads
 
-What several stages read of a row stays in registers, each element with the thread that will need it again: one read, one write.
+What several stages read of a row stays in registers, each element with the thread that will need it
+again: one read, one write.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def block(k: KernelAxes) -> Estimate | Refusal:
         return Refusal("nothing is reduced")
     if isinstance(warp(k), Estimate):
         return Refusal("a warp is enough for a row")
-    return Estimate(partial(_block_rows, k, loop_axes.extent(k.outer), _length(k)), k.inner_cost(), UNIT)
+    return Estimate(
+        partial(_block_rows, k, loop_axes.extent(k.outer), _length(k)), k.inner_cost(), UNIT
+    )
 
 
 def _warp_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
@@ -69,7 +72,9 @@ def _warp_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
     row = Var("row", warps)
     body = RowBody(k, blocks.first + var(row), WARP)
     text = f" rows: a warp for each of {rows} rows of {length}, {body.describe()}"
-    return blocks.lowered(k.kernel, k.buffers, [blocks.warps(row, body.statements())], warps * WARP, k.work(), text)
+    return blocks.lowered(
+        k.kernel, k.buffers, [blocks.warps(row, body.statements())], warps * WARP, k.work(), text
+    )
 
 
 def _block_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
@@ -143,7 +148,13 @@ class RowBody:
         again = Substitution({})
         again.done = {n: load(self.kept[n], var(lane)) for n in loads if n in known}
         known |= set(loads)
-        return For(lane, lane.extent, LANES, [*stores, *again.body(row_statements(loop))], self.unroll[lane])
+        return For(
+            lane,
+            lane.extent,
+            LANES,
+            [*stores, *again.body(row_statements(loop))],
+            self.unroll[lane],
+        )
 
 
 def _lanes(stages: list[Stage]) -> list[Var]:
@@ -159,7 +170,12 @@ def _row_loads(loop: RowLoop, axis: Var) -> list[Node]:
 def _vector(stages: list[Stage], axis: Var, work: int) -> int:
     """Elements of a row that a thread takes at a time."""
     loops = [loop for s in stages for loop in s.loops if loop.axes[-1] is axis]
-    stored = [Access(w.index, w.buf.dtype.itemsize, True) for loop in loops for w in loop.writes if w.buf.space == GLOBAL]
+    stored = [
+        Access(w.index, w.buf.dtype.itemsize, True)
+        for loop in loops
+        for w in loop.writes
+        if w.buf.space == GLOBAL
+    ]
     accesses = [a for loop in loops for a in loop_axes.loads(postorder(loop.roots()))] + stored
     size = vector(accesses, axis, work, axis.extent)
     while size > 1 and axis.extent < WARP * size:

@@ -1,7 +1,8 @@
-"""Rows with sums over the rows -> Loops: partial sums of each block, then phases that add them. In: a Kernel. Out: Loops.
+"""Rows with sums over the rows -> Loops: partial sums of each block, then phases that add them. In:
+a Kernel. Out: Loops.
 
-    phase 0    for block: for warp: for row: as alone, and add to the warp's sums; sums of the warps    parts[block][c] = sums[c]
-    phase 1    as columns: sums of parts[.][c], and maps of them
+    phase 0    for block: for warp: for row: as alone, and add to the warp's sums; sums of the warps
+    parts[block][c] = sums[c] phase 1    as columns: sums of parts[.][c], and maps of them
 
 The number of parts is fixed by the shape.
 """
@@ -15,7 +16,22 @@ from ....ir.graph.graph import Node, const
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
-from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, Reduce, Stmt, Store
+from ....ir.loops.loop import (
+    GLOBAL,
+    LANES,
+    REG,
+    SCRATCH,
+    SERIAL,
+    THREAD,
+    UNROLL,
+    WARPS,
+    Alloc,
+    Buf,
+    For,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ...kernels import loop_axes
 from ...kernels.column_sums import last_phases, row_part
 from ...kernels.evaluate import load
@@ -38,7 +54,9 @@ MOST_LINES = 32 << 10  # bytes of the sums of a block's warps
 MOST_SHARE = 16  # elements a thread up to which sums stay in registers
 
 
-def lower_summed(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
+def lower_summed(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget
+) -> Lowered:
     """Loops of a kernel of rows whose `columns` are sums over them and maps of the sums."""
     places = place_values(kernel, strides)
     by_rows = row_part(kernel)
@@ -54,11 +72,15 @@ def lower_summed(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: C
 
 
 class _SummedRows:
-    """The rows of a block, shared out among its warps where they are short, and what they add to sums."""
+    """The rows of a block, shared out among its warps where they are short, and what they add to
+    sums."""
 
     def __init__(self, k: KernelAxes) -> None:
         self.k = k
-        rows, self.length = loop_axes.extent(k.outer), max(prod(v.extent for v in axes) for axes in k.inner.values())
+        rows, self.length = (
+            loop_axes.extent(k.outer),
+            max(prod(v.extent for v in axes) for axes in k.inner.values()),
+        )
         self.warps = self._warps() if self.length <= WARP_COLUMNS else 1
         self.team = WARP if self.length <= WARP_COLUMNS else threads_of_row(self.length, SHARE)
         size = max(LEAST_ROWS, -(-rows // (MOST_PARTS * self.warps)))
@@ -68,7 +90,10 @@ class _SummedRows:
         self.rows = RowBody(k, self.first + var(self.row), self.team)
         self.sums = self.rows.sums
         numbers = enumerate(self.sums)
-        self.parts = {t.node: Buf(f"parts{i}", t.acc.dtype, self.blocks.number * t.acc.size, GLOBAL) for i, t in numbers}
+        self.parts = {
+            t.node: Buf(f"parts{i}", t.acc.dtype, self.blocks.number * t.acc.size, GLOBAL)
+            for i, t in numbers
+        }
         self.added = [self._place(t) for t in self.sums]
 
     def lowered(self) -> Lowered:
@@ -78,7 +103,9 @@ class _SummedRows:
         text += f"{team}, {self.rows.describe()}, partial sums over the rows of a block"
         body = self._by_warps() if self.warps > 1 else self._by_block()
         buffers = (*self.k.buffers, *self.parts.values())
-        return self.blocks.lowered(self.k.kernel, buffers, body, self.warps * self.team, self.k.work(), text)
+        return self.blocks.lowered(
+            self.k.kernel, buffers, body, self.warps * self.team, self.k.work(), text
+        )
 
     def _warps(self) -> int:
         """As many as have room for a line of each sum."""
@@ -86,37 +113,55 @@ class _SummedRows:
 
     def _line(self) -> int:
         """Bytes of all sums."""
-        return sum(u.node.size * u.node.dtype.itemsize for u in self.k.kernel.columns if u.node.op is Op.REDUCE)
+        return sum(
+            u.node.size * u.node.dtype.itemsize
+            for u in self.k.kernel.columns
+            if u.node.op is Op.REDUCE
+        )
 
     def _place(self, t: ColumnSum) -> ColumnSum:
-        """The sum where a team keeps it: in registers where each thread adds to its own columns, else in shared memory or L2."""
+        """The sum where a team keeps it: in registers where each thread adds to its own columns,
+        else in shared memory or L2."""
         axis = t.index.as_var
         if axis in self.rows.unroll and axis is not None and axis.extent <= MOST_SHARE * self.team:
             return replace(t, acc=replace(t.acc, space=THREAD))
         if self.warps > 1 or self._line() <= MOST_LINES:
             return t
-        return replace(t, acc=self.parts[t.node], index=var(self.blocks.grid) * t.acc.size + t.index)
+        return replace(
+            t, acc=self.parts[t.node], index=var(self.blocks.grid) * t.acc.size + t.index
+        )
 
     def _by_block(self) -> list[Stmt]:
         """Sums of one team are those of its block."""
         body = self._team_rows()
         for t, old in zip(self.added, self.sums, strict=True):
             if t.acc.space != GLOBAL:
-                body.append(self._store_line(t, self.parts[t.node], var(self.blocks.grid) * old.acc.size))
+                body.append(
+                    self._store_line(t, self.parts[t.node], var(self.blocks.grid) * old.acc.size)
+                )
         return body
 
     def _by_warps(self) -> list[Stmt]:
         """A line of each sum for each warp, in shared memory; their sums."""
-        lines = [Buf(f"lines{i}", t.acc.dtype, self.warps * t.acc.size, SCRATCH) for i, t in enumerate(self.sums)]
+        lines = [
+            Buf(f"lines{i}", t.acc.dtype, self.warps * t.acc.size, SCRATCH)
+            for i, t in enumerate(self.sums)
+        ]
         own = self._team_rows()
-        own += [self._store_line(t, line, var(self.warp) * t.acc.size) for t, line in zip(self.added, lines, strict=True)]
+        own += [
+            self._store_line(t, line, var(self.warp) * t.acc.size)
+            for t, line in zip(self.added, lines, strict=True)
+        ]
         body: list[Stmt] = [*map(Alloc, lines), For(self.warp, self.warps, WARPS, own)]
         for t, line in zip(self.sums, lines, strict=True):
             c, total = Var("c", t.acc.size), Buf("total", t.acc.dtype, 1, REG)
             kind = t.node.arg[0]
             add = Reduce(total, Index(), kind, load(line, var(self.warp) * t.acc.size + var(c)))
             at = var(self.blocks.grid) * t.acc.size + var(c)
-            inside: list[Stmt] = [Alloc(total, _start(t)), For(self.warp, self.warps, UNROLL, [add])]
+            inside: list[Stmt] = [
+                Alloc(total, _start(t)),
+                For(self.warp, self.warps, UNROLL, [add]),
+            ]
             inside.append(Store(self.parts[t.node], at, load(total, Index())))
             body.append(For(c, c.extent, LANES, inside))
         return body
@@ -129,18 +174,33 @@ class _SummedRows:
             if t.acc.space == GLOBAL:
                 c = Var("c", old.acc.size)
                 at = var(self.blocks.grid) * old.acc.size + var(c)
-                body.append(For(c, c.extent, LANES, [Store(t.acc, at, const(_start(t), t.acc.dtype))]))
+                body.append(
+                    For(c, c.extent, LANES, [Store(t.acc, at, const(_start(t), t.acc.dtype))])
+                )
             else:
                 body.append(Alloc(t.acc, _start(t)))
         for s in self.rows.stages:
             for loop in s.loops:
                 loop.sums = [places[t.node] for t in loop.sums]
-        return [*body, For(self.row, self.row.extent, SERIAL, self.rows.statements(), 1, self.first, self.blocks.total)]
+        return [
+            *body,
+            For(
+                self.row,
+                self.row.extent,
+                SERIAL,
+                self.rows.statements(),
+                1,
+                self.first,
+                self.blocks.total,
+            ),
+        ]
 
     def _store_line(self, t: ColumnSum, to: Buf, first: Index) -> For:
         """The sums of a team, from where it keeps them."""
         axis = t.index.as_var if t.acc.space == THREAD else None
-        c, unroll = (axis, self.rows.unroll[axis]) if axis is not None else (Var("c", t.acc.size), 1)
+        c, unroll = (
+            (axis, self.rows.unroll[axis]) if axis is not None else (Var("c", t.acc.size), 1)
+        )
         return For(c, c.extent, LANES, [Store(to, first + var(c), load(t.acc, var(c)))], unroll)
 
 

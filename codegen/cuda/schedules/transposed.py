@@ -1,11 +1,13 @@
-"""Maps whose values lie along different axes in memory -> Loops: tiles that turn in shared memory. In: a KernelAxes. Out: Loops.
+"""Maps whose values lie along different axes in memory -> Loops: tiles that turn in shared memory.
+In: a KernelAxes. Out: Loops.
 
-    for block: tile of 32 x 32 elements, 32 along the lanes of most accesses, 32 along the axis of the others
-        for warp: what lies along the other axis, into shared memory, lanes along it
-        for warp: the values, lanes as most accesses lie; those that others store along the other axis, into shared memory
-        for warp: from there
+    for block: tile of 32 x 32 elements, 32 along the lanes of most accesses, 32 along the axis of
+        the others for warp: what lies along the other axis, into shared memory, lanes along it for
+        warp: the values, lanes as most accesses lie; those that others store along the other axis,
+        into shared memory for warp: from there
 
-Rows of 33 in shared memory, or of 32 and a word of smaller elements, let a warp read a column of it at once.
+Rows of 33 in shared memory, or of 32 and a word of smaller elements, let a warp read a column of it
+at once.
 """
 
 from __future__ import annotations
@@ -52,14 +54,24 @@ def transposed(k: KernelAxes) -> Estimate | Refusal:
     lanes, _ = k.outer_lanes
     if k.inner:
         return Refusal("there are reductions")
-    if lanes is None or loop_axes.extent(k.outer) < LEAST_SIZE or loop_axes.extent(lanes) < LEAST_EXTENT:
-        return Refusal(f"caches serve any order of fewer than {LEAST_SIZE} elements, or {LEAST_EXTENT} lanes")
+    if (
+        lanes is None
+        or loop_axes.extent(k.outer) < LEAST_SIZE
+        or loop_axes.extent(lanes) < LEAST_EXTENT
+    ):
+        return Refusal(
+            f"caches serve any order of fewer than {LEAST_SIZE} elements, or {LEAST_EXTENT} lanes"
+        )
     others = [g for g in k.groups if g is not lanes and loop_axes.extent(g) >= LEAST_EXTENT]
     best = max(others, key=lambda g: _turned_bytes(k, g, lanes), default=None)
     if best is None or not _turned_bytes(k, best, lanes) > 0:
         return Refusal("nothing lies along an axis other than the lanes")
     t = _Tiles(k, best, lanes)
-    return Estimate(t.lowered) if 0 < t.nbytes <= MOST_BYTES else Refusal(f"tiles of {t.nbytes} bytes, at most {MOST_BYTES}")
+    return (
+        Estimate(t.lowered)
+        if 0 < t.nbytes <= MOST_BYTES
+        else Refusal(f"tiles of {t.nbytes} bytes, at most {MOST_BYTES}")
+    )
 
 
 def _turned_bytes(k: KernelAxes, across: list[Var], lanes: list[Var]) -> int:
@@ -81,10 +93,19 @@ class _Tiles:
         self.bases = [part * TILE for part in tile]
         turn = Var("i", TILE), Var("j", TILE)
         self.turn = _Turn(*turn)
-        at = [*unravel(row, tuple(map(loop_axes.extent, rest))), *(b + var(v) for b, v in zip(self.bases, turn, strict=True))]
-        self.writes = [w for s in k.stages_at(*k.map_groups([*rest, across, lanes]), at) for w in writes_of(s)]
+        at = [
+            *unravel(row, tuple(map(loop_axes.extent, rest))),
+            *(b + var(v) for b, v in zip(self.bases, turn, strict=True)),
+        ]
+        self.writes = [
+            w for s in k.stages_at(*k.map_groups([*rest, across, lanes]), at) for w in writes_of(s)
+        ]
         nodes = postorder(w.value for w in self.writes)
-        loads = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
+        loads = [
+            n
+            for n in nodes
+            if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()
+        ]
         self.loads = [n for n in loads if self.turn.lies_across(n.arg[1])]
         self.stores = [w for w in self.writes if self.turn.lies_across(w.index)]
 
@@ -99,16 +120,24 @@ class _Tiles:
         ins = [_tile(f"tile{i}", n.dtype) for i, n in enumerate(self.loads)]
         outs = [_tile(f"turned{i}", w.buf.dtype) for i, w in enumerate(self.stores)]
         body: list[Stmt] = [*map(Alloc, ins), *map(Alloc, outs)]
-        body += self._turned([(buf, self._at(buf, turned=True), n) for buf, n in zip(ins, self.loads, strict=True)])
+        body += self._turned(
+            [(buf, self._at(buf, turned=True), n) for buf, n in zip(ins, self.loads, strict=True)]
+        )
         body.append(self._values(dict(zip(self.loads, ins, strict=True)), outs))
-        back = [(w.buf, w.index, load(buf, self._at(buf, turned=False))) for buf, w in zip(outs, self.stores, strict=True)]
+        back = [
+            (w.buf, w.index, load(buf, self._at(buf, turned=False)))
+            for buf, w in zip(outs, self.stores, strict=True)
+        ]
         body += self._turned(back)
         text = f": tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of which "
         text += f"{len(ins)} loads and {len(outs)} stores turn in shared memory"
-        return self.blocks.lowered(self.k.kernel, self.k.buffers, body, THREADS, self.k.work(), text)
+        return self.blocks.lowered(
+            self.k.kernel, self.k.buffers, body, THREADS, self.k.work(), text
+        )
 
     def _at(self, buf: Buf, turned: bool) -> Index:
-        """Where an element of a tile is in shared memory: lanes next to each other as they are when it is written."""
+        """Where an element of a tile is in shared memory: lanes next to each other as they are when
+        it is written."""
         i, j, pitch = var(self.turn.across), var(self.turn.along), _pitch(buf.dtype)
         return j * pitch + i if turned else i * pitch + j
 
@@ -116,7 +145,10 @@ class _Tiles:
         """The values of a tile, those turned into its shared memory."""
         known = Substitution({})
         known.done = {n: load(buf, self._at(buf, turned=True)) for n, buf in ins.items()}
-        places = {id(w): (buf, self._at(buf, turned=False)) for buf, w in zip(outs, self.stores, strict=True)}
+        places = {
+            id(w): (buf, self._at(buf, turned=False))
+            for buf, w in zip(outs, self.stores, strict=True)
+        }
         stores: list[Stmt] = []
         for w in self.writes:
             buf, index = places.get(id(w), (w.buf, w.index))
@@ -132,7 +164,9 @@ class _Tiles:
         stores = Substitution({self.turn.across: var(i), self.turn.along: var(j)}).body(stores)
         return [self._loop(j, i, self.bases[::-1], self.extents[::-1], stores)]
 
-    def _loop(self, row: Var, lane: Var, bases: list[Index], extents: tuple[int, ...], body: list[Stmt]) -> For:
+    def _loop(
+        self, row: Var, lane: Var, bases: list[Index], extents: tuple[int, ...], body: list[Stmt]
+    ) -> For:
         """A warp for each row of a tile."""
         totals = [n if n % TILE else None for n in extents]
         inner = For(lane, TILE, LANES, body, 1, bases[1], totals[1])

@@ -1,5 +1,5 @@
-"""CUDA C to machine code. In: the text of any number of kernels, an architecture. Out: a Built; also PTX, and assembly where the
-tools are there; else what is missing."""
+"""CUDA C to machine code. In: the text of any number of kernels, an architecture. Out: a Built;
+also PTX, and assembly where the tools are there; else what is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from .toolkit import Compiler, Output, Refused, flags
 _ERROR = re.compile(r"^kernels\.cu[(:](\d+)(?:\)|:\d+): (?:catastrophic |fatal )?error", re.M)
 _NO_ARCHITECTURE = re.compile(r"invalid value for --gpu-architecture|Unsupported gpu architecture")
 _KERNEL = re.compile(r"Compiling entry function '([^']+)'")
-_FUNCTION = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_FUNCTION = re.compile(
+    r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
+)
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
@@ -50,7 +52,8 @@ class Built:
 
 @cache
 def compiler() -> Compiler:
-    """NVRTC, which takes a tenth of nvcc's time, or else nvcc. Raises DeviceError where there is neither."""
+    """NVRTC, which takes a tenth of nvcc's time, or else nvcc. Raises DeviceError where there is
+    neither."""
     first = nvrtc.find() or nvcc.find()
     if first is None:
         raise errors.DeviceError(MISSING)
@@ -60,13 +63,17 @@ def compiler() -> Compiler:
 @cache
 def headers() -> dict[str, str]:
     """The headers that kernels may include, by name."""
-    return {path.name: path.read_text() for path in sorted(Path(__file__).parent.parent.glob("*.cuh"))}
+    return {
+        path.name: path.read_text() for path in sorted(Path(__file__).parent.parent.glob("*.cuh"))
+    }
 
 
 def compile_text(text: str, arch: str, compiler: Compiler | None = None) -> Built:
-    """Machine code of all kernels of the text for `arch`, like "sm_90a"; by the `compiler` that is found unless one is given.
+    """Machine code of all kernels of the text for `arch`, like "sm_90a"; by the `compiler` that is
+    found unless one is given.
 
-    Raises CompileError with the compiler's log and the line that it refused, DeviceError where there is no compiler.
+    Raises CompileError with the compiler's log and the line that it refused, DeviceError where
+    there is no compiler.
     """
     image, log = _made(text, arch, "cubin", compiler)
     return Built(image, report(log))
@@ -100,14 +107,17 @@ def _explained(log: str, text: str, arch: str, chosen: Compiler) -> str:
 
 
 def report(log: str) -> dict[str, Usage]:
-    """The kernels of a log. The stack and the spills of functions that a kernel calls count as its own."""
+    """The kernels of a log. The stack and the spills of functions that a kernel calls count as its
+    own."""
     _, *pieces = _KERNEL.split(log)
     return {name: _usage(text) for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
 
 
 def _usage(text: str) -> Usage:
     functions = [[int(figure) for figure in match.groups()] for match in _FUNCTION.finditer(text)]
-    local, stores, loads = (sum(column) for column in zip(*functions, strict=True)) if functions else (0, 0, 0)
+    local, stores, loads = (
+        (sum(column) for column in zip(*functions, strict=True)) if functions else (0, 0, 0)
+    )
     return Usage(_first(_REGISTERS, text), _first(_SHARED, text), stores, loads, local)
 
 
@@ -144,12 +154,19 @@ def missing_tools() -> dict[str, str]:
 
 
 def disassemble(image: bytes) -> str | None:
-    """The assembly of an image, or None where no nvdisasm reads it (`pip install nvidia-cuda-nvdisasm`)."""
+    """The assembly of an image, or None where no nvdisasm reads it (`pip install
+    nvidia-cuda-nvdisasm`)."""
     path = toolkit.tool("nvdisasm")
     if path is None:
         return None
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(image)
         file.flush()
-        done = subprocess.run([path, "--print-code", file.name], capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            [path, "--print-code", file.name],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
     return None if done.returncode else done.stdout

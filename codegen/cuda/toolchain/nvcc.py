@@ -1,4 +1,5 @@
-"""nvcc in a folder of its own. In: CUDA C, headers, options. Out: a cubin or PTX, and the compiler's log."""
+"""nvcc in a folder of its own. In: CUDA C, headers, options. Out: a cubin or PTX, and the
+compiler's log."""
 
 from __future__ import annotations
 
@@ -26,12 +27,16 @@ def find() -> Compiler | None:
     return Compiler("nvcc", version[1], partial(_run, path))
 
 
-def _run(path: str, text: str, headers: dict[str, str], options: list[str], output: Output) -> tuple[bytes, str]:
+def _run(
+    path: str, text: str, headers: dict[str, str], options: list[str], output: Output
+) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         for name, content in {"kernels.cu": text, **headers}.items():
             Path(folder, name).write_text(content)
         command = [path, f"--{output}", "kernels.cu", "--output-file=out", *options]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        )
         if done.returncode:
             raise Refused(done.stderr or done.stdout)
         return Path(folder, "out").read_bytes(), done.stderr

@@ -1,4 +1,5 @@
-"""NVRTC through ctypes. In: CUDA C, headers, options. Out: a cubin or PTX, and the compiler's log."""
+"""NVRTC through ctypes. In: CUDA C, headers, options. Out: a cubin or PTX, and the compiler's
+log."""
 
 from __future__ import annotations
 
@@ -36,12 +37,17 @@ def _load() -> ctypes.CDLL | None:
 
 
 def _load_builtins(folder: str) -> None:
-    """NVRTC opens this library by its bare name, which finds it beside NVRTC only if it is loaded already."""
-    for path in glob.glob(os.path.join(glob.escape(folder), "libnvrtc-builtins.so.*")) if folder else ():
+    """NVRTC opens this library by its bare name, which finds it beside NVRTC only if it is loaded
+    already."""
+    for path in (
+        glob.glob(os.path.join(glob.escape(folder), "libnvrtc-builtins.so.*")) if folder else ()
+    ):
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
 
 
-def _run(library: ctypes.CDLL, text: str, headers: dict[str, str], options: list[str], output: Output) -> tuple[bytes, str]:
+def _run(
+    library: ctypes.CDLL, text: str, headers: dict[str, str], options: list[str], output: Output
+) -> tuple[bytes, str]:
     with _program(library, text, headers) as program:
         status = library.nvrtcCompileProgram(program, len(options), _strings(options))
         log = _take(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
@@ -54,7 +60,10 @@ def _run(library: ctypes.CDLL, text: str, headers: dict[str, str], options: list
 def _program(library: ctypes.CDLL, text: str, headers: dict[str, str]) -> Iterator[ctypes.c_void_p]:
     program = ctypes.c_void_p()
     given = len(headers), _strings(headers.values()), _strings(headers)
-    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", *given))
+    _check(
+        library,
+        library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", *given),
+    )
     try:
         yield program
     finally:

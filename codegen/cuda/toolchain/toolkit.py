@@ -1,4 +1,5 @@
-"""CUDA's compilers: where they are, in wheels of pip, in a toolkit or on the PATH; what one is to Weft. In: names. Out: paths."""
+"""CUDA's compilers: where they are, in wheels of pip, in a toolkit or on the PATH; what one is to
+Weft. In: names. Out: paths."""
 
 from __future__ import annotations
 
@@ -13,11 +14,16 @@ from typing import Literal
 from .... import options
 
 LIBRARIES = ("lib", "lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
-WHEELS = ("cu13", "cuda_nvrtc", "cuda_nvcc")  # folders of site-packages/nvidia, of CUDA 13 and of CUDA 12
+WHEELS = (
+    "cu13",
+    "cuda_nvrtc",
+    "cuda_nvcc",
+)  # folders of site-packages/nvidia, of CUDA 13 and of CUDA 12
 
 
 def roots() -> Iterator[str]:
-    """Folders with a bin and a lib: those of wheels first, since a user has asked for just these."""
+    """Folders with a bin and a lib: those of wheels first, since a user has asked for just
+    these."""
     spec = importlib.util.find_spec("nvidia")
     for folder in (spec and spec.submodule_search_locations) or ():
         yield from (os.path.join(folder, wheel) for wheel in WHEELS)
@@ -40,9 +46,12 @@ def tool(name: str) -> str | None:
 
 
 Output = Literal["cubin", "ptx"]
-Run = Callable[[str, dict[str, str], list[str], Output], tuple[bytes, str]]  # of text, headers by name, options, output
+Run = Callable[
+    [str, dict[str, str], list[str], Output], tuple[bytes, str]
+]  # of text, headers by name, options, output
 
-# As IEEE has it: a*b+c is rounded twice unless the text says fma, quotients and roots are exact, nothing is flushed to zero.
+# As IEEE has it: a*b+c is rounded twice unless the text says fma, quotients and roots are exact,
+# nothing is flushed to zero.
 EXACT = ["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"]
 
 
@@ -60,6 +69,12 @@ class Refused(Exception):
 
 
 def flags(arch: str, output: Output) -> list[str]:
-    """For an architecture like sm_90a: its machine code, or the PTX of the virtual architecture that belongs to it."""
+    """For an architecture like sm_90a: its machine code, or the PTX of the virtual architecture
+    that belongs to it."""
     target = arch if output == "cubin" else arch.replace("sm_", "compute_")
-    return [f"--gpu-architecture={target}", "--std=c++17", *EXACT, *(["--ptxas-options=-v"] if output == "cubin" else [])]
+    return [
+        f"--gpu-architecture={target}",
+        "--std=c++17",
+        *EXACT,
+        *(["--ptxas-options=-v"] if output == "cubin" else []),
+    ]

@@ -1,4 +1,5 @@
-"""Sums, means and variances: errors of a few units whatever the number of terms and the offset, in every order of memory."""
+"""Sums, means and variances: errors of a few units whatever the number of terms and the offset, in
+every order of memory."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def samples(layout: str, n: int, offset: float, dtype: str) -> np.ndarray[Any, A
 
 def units(found: wf.Tensor, exact: Any, scale: Any) -> float:
     """The largest error, in units of eps relative to the scale."""
-    return float(np.max(np.abs(found.numpy().astype(np.longdouble) - exact) / scale)) / float(np.finfo(found.numpy().dtype).eps)
+    return float(np.max(np.abs(found.numpy().astype(np.longdouble) - exact) / scale)) / float(
+        np.finfo(found.numpy().dtype).eps
+    )
 
 
 @pytest.mark.thinned
@@ -81,7 +84,9 @@ def test_errors_of_convolutions_do_not_grow_with_products(form: str) -> None:
     def result(dtype: str) -> np.ndarray[Any, Any]:
         a, b = (wf.tensor(v.astype("float32").astype(dtype), requires_grad=True) for v in (x, w))
         y = F.conv2d(a, b, padding=1)
-        given = wf.tensor(np.random.default_rng(3).standard_normal(y.shape).astype("float32").astype(dtype))
+        given = wf.tensor(
+            np.random.default_rng(3).standard_normal(y.shape).astype("float32").astype(dtype)
+        )
         if "gradient" not in form:
             return y.numpy()
         (found,) = wf.grad((y * given).sum(), [a if "input" in form else b])
@@ -129,10 +134,14 @@ def test_reading_the_inner_sums_does_not_change_the_sum_of_them(dtype: str) -> N
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_squares_beyond_all_floats_are_infinite(dtype: Any) -> None:
-    """Deviations of 1e20 (1e160): their squares overflow, and so does what the rounding of the mean adds."""
+    """Deviations of 1e20 (1e160): their squares overflow, and so does what the rounding of the mean
+    adds."""
     most = np.finfo(dtype).max
     big = np.sqrt(most) * dtype(7)
-    rows = np.array([[big, 0, big], [most, -most, 0], [0, most, most], [most, most, most], [big, big, big]], dtype)
+    rows = np.array(
+        [[big, 0, big], [most, -most, 0], [0, most, most], [most, most, most], [big, big, big]],
+        dtype,
+    )
     wanted = [np.inf, np.inf, np.inf, 0, 0]
     np.testing.assert_array_equal(wf.var(wf.tensor(rows), axis=1).numpy(), wanted)
     np.testing.assert_array_equal(wf.std(wf.tensor(rows), axis=1).numpy(), wanted)

@@ -52,7 +52,12 @@ def one_kernel(t):
 
 def close(got, want, tolerance=3e-6):
     got = got.numpy() if isinstance(got, wf.Tensor) else got
-    np.testing.assert_allclose(got.astype("f8"), want, rtol=tolerance, atol=tolerance * np.nanmax(np.abs(want), initial=1.0))
+    np.testing.assert_allclose(
+        got.astype("f8"),
+        want,
+        rtol=tolerance,
+        atol=tolerance * np.nanmax(np.abs(want), initial=1.0),
+    )
 
 
 def tensors(*arrays):
@@ -72,9 +77,14 @@ SHAPES = [  # batch, queries, keys, head, value
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):
-    q, k, v = (normal(*batch, n, d, dtype=dtype) for n, d in ((rows, head), (columns, head), (columns, width)))
+    q, k, v = (
+        normal(*batch, n, d, dtype=dtype)
+        for n, d in ((rows, head), (columns, head), (columns, width))
+    )
     tolerance = 3e-6 if dtype == "f4" else 1e-14
-    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))), reference(q, k, v), tolerance)
+    close(
+        one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))), reference(q, k, v), tolerance
+    )
     causal = one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=True))
     close(causal, reference(q, k, v, no_future(rows, columns)), tolerance)
 
@@ -82,7 +92,10 @@ def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):
 @pytest.mark.parametrize("cut", [slice(0, 5), slice(1, None, 3)])
 def test_what_is_cut_off_the_values_is_no_part_of_the_kernel(cut):
     q, k, v = normal(70, 16), normal(300, 16), normal(300, 24)
-    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))[:, cut]), reference(q, k, v)[:, cut])
+    close(
+        one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))[:, cut]),
+        reference(q, k, v)[:, cut],
+    )
     x, a, b = normal(33, 7), normal(7, 10), normal(10, 24)  # whose space is stored
     q, k, v = tensors(x, a, b)
     close(((q @ k) @ v)[:, cut], (x.astype("f8") @ a @ b)[:, cut])
@@ -118,8 +131,14 @@ def test_masks_and_biases():
     mask = random.random((50, 60)) < 0.5
     mask[7] = False
     bias = normal(2, 1, 50, 60)
-    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v, mask))), reference(q, k, v, np.where(mask, 0, -np.inf)))
-    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v, bias))), reference(q, k, v, bias))
+    close(
+        one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v, mask))),
+        reference(q, k, v, np.where(mask, 0, -np.inf)),
+    )
+    close(
+        one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v, bias))),
+        reference(q, k, v, bias),
+    )
     padding = random.random((2, 1, 1, 60)) < 0.7
     got = one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v), wf.tensor(padding)))
     close(got, reference(q, k, v, np.where(padding, 0, -np.inf)))
@@ -168,17 +187,29 @@ def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, row
     q, k, v = normal(2, rows, 64), normal(2, 64, columns), normal(2, 64, columns)
     queries, keys, values = tensors(q, k, v)
     with options.override(target=target):
-        t = F.scaled_dot_product_attention(queries, keys.transpose(-1, -2), values.transpose(-1, -2))
+        t = F.scaled_dot_product_attention(
+            queries, keys.transpose(-1, -2), values.transpose(-1, -2)
+        )
         close(one_kernel(t), reference(q, np.swapaxes(k, -1, -2), np.swapaxes(v, -1, -2)))
 
 
-@pytest.mark.parametrize(("rows", "size", "summed"), [(65, 80, 16), (197, 112, 16), (256, 64, 64), (1100, 112, 48)])
+@pytest.mark.parametrize(
+    ("rows", "size", "summed"), [(65, 80, 16), (197, 112, 16), (256, 64, 64), (1100, 112, 48)]
+)
 def test_few_rows_of_the_last_block_are_empty(rows, size, summed):
-    q, k, v, weights = normal(16, rows, 32), normal(16, 32, 32), normal(16, 32, 32), wf.tensor(normal(16, rows, 32))
+    q, k, v, weights = (
+        normal(16, rows, 32),
+        normal(16, 32, 32),
+        normal(16, 32, 32),
+        wf.tensor(normal(16, rows, 32)),
+    )
     with options.override(target="avx512"):
         inputs = tensors(q, k, v)
         out = F.scaled_dot_product_attention(*inputs)
-        (forward,), (both,) = wf.explain(out).kernels, wf.explain(wf.grad((out * weights).sum(), inputs)).kernels
+        (forward,), (both,) = (
+            wf.explain(out).kernels,
+            wf.explain(wf.grad((out * weights).sum(), inputs)).kernels,
+        )
     assert f"blocks of {size} rows" in forward.schedule
     assert f"blocks of {summed} rows" in both.schedule
 
@@ -215,13 +246,17 @@ def test_weights_that_are_wanted_too_are_stored():
 
 
 def test_columns_in_blocks_give_what_whole_rows_give(monkeypatch):
-    """With a small cache the maximum and the sum are rescaled from block to block; masked blocks change nothing."""
+    """With a small cache the maximum and the sum are rescaled from block to block; masked blocks
+    change nothing."""
     q, k, v = normal(3, 50, 16), normal(3, 900, 16), normal(3, 900, 16)
     mask = random.random((50, 900)) < 0.5
     mask[3] = False
     mask[4, :600] = False
     small = replace(host(), l2=1 << 16)
-    chain = Schedule("chain", always(lambda kernel, strides, _, tuning: lower_chain(kernel, strides, small, tuning)))
+    chain = Schedule(
+        "chain",
+        always(lambda kernel, strides, _, tuning: lower_chain(kernel, strides, small, tuning)),
+    )
     monkeypatch.setattr(lowering, "CHAIN", chain)
     with options.override(cache_dir=None):
         t = F.scaled_dot_product_attention(*tensors(q, k, v), wf.tensor(mask))
@@ -233,7 +268,10 @@ def test_columns_in_blocks_give_what_whole_rows_give(monkeypatch):
 def test_every_target(target):
     q, k, v = normal(2, 2, 70, 20), normal(2, 2, 90, 20), normal(2, 2, 90, 20)
     with options.override(target=target):
-        close(F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=True), reference(q, k, v, no_future(70, 90)))
+        close(
+            F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=True),
+            reference(q, k, v, no_future(70, 90)),
+        )
 
 
 @pytest.mark.parametrize(("target", "register"), [("avx512", "%zmm"), ("avx2", "%ymm")])
@@ -264,11 +302,26 @@ extent = st.integers(4, 70)
 
 
 @examples(25)
-@given(st.integers(1, 3), extent, extent, st.integers(1, 40), st.integers(4, 40), st.booleans(), st.sampled_from(["f4", "f8"]))
+@given(
+    st.integers(1, 3),
+    extent,
+    extent,
+    st.integers(1, 40),
+    st.integers(4, 40),
+    st.booleans(),
+    st.sampled_from(["f4", "f8"]),
+)
 def test_random_shapes(batch, rows, columns, head, width, causal, dtype):
-    q, k, v = (normal(batch, n, d, dtype=dtype) for n, d in ((rows, head), (columns, head), (columns, width)))
+    q, k, v = (
+        normal(batch, n, d, dtype=dtype)
+        for n, d in ((rows, head), (columns, head), (columns, width))
+    )
     got = F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=causal)
-    close(got, reference(q, k, v, no_future(rows, columns) if causal else None), 5e-6 if dtype == "f4" else 1e-13)
+    close(
+        got,
+        reference(q, k, v, no_future(rows, columns) if causal else None),
+        5e-6 if dtype == "f4" else 1e-13,
+    )
 
 
 def test_the_loops_interpret_to_what_they_compute():
@@ -285,7 +338,9 @@ def test_softmax_is_found_by_structure():
     q, k, v = leaf(4, 64, 32), leaf(4, 64, 32), leaf(4, 64, 32)
     (kernel,) = fused(g.matmul(g.softmax(g.matmul(q, graph.permute(k, (0, 2, 1)))), v)).kernels
     assert kernel.chain is not None and chain.is_online(kernel.chain)
-    assert [len(axes) for axes in (kernel.chain.batch, kernel.chain.rows, kernel.chain.columns)] == [1, 1, 1]
+    assert [
+        len(axes) for axes in (kernel.chain.batch, kernel.chain.rows, kernel.chain.columns)
+    ] == [1, 1, 1]
 
 
 def test_asking_whether_maps_may_follow_a_chain_changes_nothing():
@@ -344,7 +399,9 @@ def test_attention_and_its_gradients_are_one_kernel(batch, rows, columns, head, 
     got = with_gradients(*arrays, is_causal=causal)
     assert [k.kind for k in wf.explain(got).kernels] == ["chain"]
     wf.realize(*got)
-    for x, want in zip(got, reference_gradients(*arrays, no_future(rows, columns) if causal else 0.0), strict=True):
+    for x, want in zip(
+        got, reference_gradients(*arrays, no_future(rows, columns) if causal else 0.0), strict=True
+    ):
         close(x, want)
 
 
@@ -368,7 +425,8 @@ def test_gradients_have_the_same_bits_on_any_number_of_threads():
 
 
 def trained(arrays, weight, **more):
-    """A loss that needs the result of an attention, and its gradients: (result, gradients), their reference."""
+    """A loss that needs the result of an attention, and its gradients: (result, gradients), their
+    reference."""
     leaves = tensors(*arrays)
     out = F.scaled_dot_product_attention(*leaves, **more)
     got = [out, *wf.grad((out * out * wf.tensor(weight)).sum(), leaves)]
@@ -378,20 +436,29 @@ def trained(arrays, weight, **more):
 
 
 def summed_to(x, shape):
-    return x.sum(tuple(a for a, (m, n) in enumerate(zip(x.shape, shape, strict=True)) if m != n), keepdims=True)
+    return x.sum(
+        tuple(a for a, (m, n) in enumerate(zip(x.shape, shape, strict=True)) if m != n),
+        keepdims=True,
+    )
 
 
 TRAINED = [  # batch of queries, of keys; queries, keys, head; kernels
     ((2, 4), (2, 4), 64, 64, 32, ["chain", "chain"]),
     ((2, 6), (2, 1), 70, 60, 16, ["chain", "chain"]),
     ((), (), 600, 600, 32, ["chain", "rows", "chain", "chain"]),
-    pytest.param((2,), (2,), 300, 5000, 16, ["chain", "rows", "chain", "chain"], marks=pytest.mark.slow),
+    pytest.param(
+        (2,), (2,), 300, 5000, 16, ["chain", "rows", "chain", "chain"], marks=pytest.mark.slow
+    ),
 ]
 
 
 @pytest.mark.parametrize(("batch", "shared", "rows", "columns", "head", "kinds"), TRAINED)
 def test_gradients_after_a_loss_store_no_scores(batch, shared, rows, columns, head, kinds):
-    arrays = [normal(*batch, rows, head), normal(*shared, columns, head), normal(*shared, columns, head)]
+    arrays = [
+        normal(*batch, rows, head),
+        normal(*shared, columns, head),
+        normal(*shared, columns, head),
+    ]
     got, wanted = trained(arrays, normal(*batch, rows, head), is_causal=True)
     report = wf.explain(got)
     assert [k.kind for k in report.kernels] == kinds
@@ -405,7 +472,11 @@ def test_gradients_after_a_loss_store_no_scores(batch, shared, rows, columns, he
 @examples(15)
 @given(st.sampled_from([(), (3,), (2, 4)]), extent, extent, st.integers(1, 40), st.booleans())
 def test_gradients_of_random_shapes(batch, rows, columns, head, causal):
-    arrays = [normal(*batch, rows, head), normal(*batch, columns, head), normal(*batch, columns, head)]
+    arrays = [
+        normal(*batch, rows, head),
+        normal(*batch, columns, head),
+        normal(*batch, columns, head),
+    ]
     got, wanted = trained(arrays, normal(*batch, rows, head), is_causal=causal)
     wf.realize(*got)
     for x, want in zip(got, wanted, strict=True):
@@ -425,7 +496,8 @@ def test_two_layers_of_attention_are_two_chains_each_way():
 
 
 def masked_reference(q, k, v, cotangent, live):
-    """(result, gradients) of where(live, scores, -inf), as the graph has them: a masked score has gradient 0."""
+    """(result, gradients) of where(live, scores, -inf), as the graph has them: a masked score has
+    gradient 0."""
     q, k, v, cotangent = (x.astype("f8") for x in (q, k, v, cotangent))
     scale = 1 / np.sqrt(q.shape[-1])
     with np.errstate(invalid="ignore", over="ignore"):
@@ -443,7 +515,10 @@ CAUSAL = np.arange(300) <= np.arange(200)[:, None]
 
 def test_what_a_causal_mask_rules_out_is_skipped():
     q, k, v = tensors(normal(8, 200, 16), normal(8, 300, 16), normal(8, 300, 16))
-    assert "skipped" in wf.explain(F.scaled_dot_product_attention(q, k, v, is_causal=True)).kernels[0].schedule
+    assert (
+        "skipped"
+        in wf.explain(F.scaled_dot_product_attention(q, k, v, is_causal=True)).kernels[0].schedule
+    )
     assert "skipped" not in wf.explain(F.scaled_dot_product_attention(q, k, v)).kernels[0].schedule
 
 
@@ -453,7 +528,12 @@ def test_what_a_causal_mask_rules_out_is_skipped():
 @pytest.mark.parametrize("loss", [False, True])
 @pytest.mark.parametrize("batch", [1, 8])
 def test_skipping_changes_no_value(which, row, value, loss, batch):
-    arrays = [normal(batch, 200, 16), normal(batch, 300, 16), normal(batch, 300, 16), normal(batch, 200, 16)]
+    arrays = [
+        normal(batch, 200, 16),
+        normal(batch, 300, 16),
+        normal(batch, 300, 16),
+        normal(batch, 200, 16),
+    ]
     if which is not None:
         arrays[which][0, row, 5] = value
     *leaves, c = tensors(*arrays)
@@ -463,7 +543,9 @@ def test_skipping_changes_no_value(which, row, value, loss, batch):
     wf.realize(*got)
     used = masked_reference(*arrays, CAUSAL)[0] * arrays[3] if loss else arrays[3]
     for x, want in zip(got, masked_reference(*arrays[:3], used, CAUSAL), strict=True):
-        finite = np.isfinite(want)  # which of inf and NaN an overflowing sum is depends on its order
+        finite = np.isfinite(
+            want
+        )  # which of inf and NaN an overflowing sum is depends on its order
         np.testing.assert_array_equal(np.isfinite(x.numpy()), finite)
         np.testing.assert_allclose(x.numpy()[finite], want[finite], rtol=2e-4, atol=2e-5)
 
@@ -499,7 +581,8 @@ def test_a_loss_has_the_same_value_with_and_without_its_gradients(classes: int) 
 
 
 def test_values_read_at_other_places_keep_a_chain_apart():
-    """A shifted row maximum, or one score of a row picked by a label, is not a value of the space in its place."""
+    """A shifted row maximum, or one score of a row picked by a label, is not a value of the space
+    in its place."""
     q, k, v = normal(4, 64, 16), normal(4, 64, 16), normal(4, 64, 16)
     a, b, c = tensors(q, k, v)
     scores = a @ b.transpose(-1, -2)
@@ -528,22 +611,34 @@ def test_scores_of_another_dtype_than_the_results_are_stored() -> None:
     single = [wf.tensor(x.astype(np.float32)) for x in (q, k)]
     got = (single[0] @ single[1].T).softmax(axis=-1).to(dtype=wf.float64) @ wf.tensor(v)
     scores = np.exp(q @ k.T - (q @ k.T).max(1, keepdims=True))
-    np.testing.assert_allclose(got.numpy(), scores / scores.sum(1, keepdims=True) @ v, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        got.numpy(), scores / scores.sum(1, keepdims=True) @ v, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_a_chain_with_gradients_has_one_text():
-    """Another process must find its code on disk: no order may depend on where objects lie in memory."""
+    """Another process must find its code on disk: no order may depend on where objects lie in
+    memory."""
     keys, held = set(), []
     for _ in range(8):
-        held.append([object() for _ in range(random.integers(1, 200))])  # moves what is allocated behind
+        held.append(
+            [object() for _ in range(random.integers(1, 200))]
+        )  # moves what is allocated behind
         q, k, v = (wf.tensor(normal(2, 48, 16), requires_grad=True) for _ in range(3))
         out, g = F.scaled_dot_product_attention(q, k, v), wf.tensor(normal(2, 48, 16))
-        keys.add(tuple(compile.build(*realize.graph_of(out, *wf.grad((out * g).sum(), [q, k, v]))).kernel_keys))
+        keys.add(
+            tuple(
+                compile.build(
+                    *realize.graph_of(out, *wf.grad((out * g).sum(), [q, k, v]))
+                ).kernel_keys
+            )
+        )
     assert len(keys) == 1 and len(next(iter(keys))) == 1
 
 
 def test_a_costly_mask_of_the_scores_that_two_stages_use() -> None:
-    """The rectified gradient of a norm between two products looks like this; masks are not stored in the space."""
+    """The rectified gradient of a norm between two products looks like this; masks are not stored
+    in the space."""
     q, k, v = normal(40, 8), normal(50, 8), normal(50, 6)
 
     def masked(q, k, v, m):
@@ -558,7 +653,8 @@ def test_a_costly_mask_of_the_scores_that_two_stages_use() -> None:
 
 @pytest.mark.parametrize("columns", [40, 600])
 def test_what_is_chosen_instead_of_a_quotient_stays_in_rows_without_columns(columns: int) -> None:
-    """A row that is masked as a whole has NaN for its softmax; where() puts zeros there, before the product."""
+    """A row that is masked as a whole has NaN for its softmax; where() puts zeros there, before the
+    product."""
     q, k, v = normal(64, 16), normal(columns, 16), normal(columns, 8)
     mask = np.arange(64 * columns).reshape(64, columns) % 3 != 0
     mask[3] = False
@@ -575,7 +671,8 @@ def test_what_is_chosen_instead_of_a_quotient_stays_in_rows_without_columns(colu
 
 
 def test_a_contraction_belongs_to_one_chain() -> None:
-    """Three 1 x 1 convolutions with norms between them: the second could end the first chain or begin the next one."""
+    """Three 1 x 1 convolutions with norms between them: the second could end the first chain or
+    begin the next one."""
     shapes = (4, 8, 9, 9), (16, 8, 1, 1), (16, 16, 1, 1), (8, 16, 1, 1), (4, 8, 9, 9)
     arrays = [normal(*shape) for shape in shapes]
 

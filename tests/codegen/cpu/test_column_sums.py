@@ -10,7 +10,17 @@ import pytest
 import weft as wf
 import weft.nn.functional as F
 from effort import examples
-from harness import check_close, compiled, execute, fused, interpret, leaf, normal_inputs, oracle, schedules
+from harness import (
+    check_close,
+    compiled,
+    execute,
+    fused,
+    interpret,
+    leaf,
+    normal_inputs,
+    oracle,
+    schedules,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.ir.gradient.gradient import vjp
@@ -124,16 +134,22 @@ def test_explain_tells_of_the_partial_sums() -> None:
 @pytest.mark.thinned
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_values_are_right_and_the_same_on_any_number_of_threads(name: str, shape: tuple[int, int]) -> None:
+def test_values_are_right_and_the_same_on_any_number_of_threads(
+    name: str, shape: tuple[int, int]
+) -> None:
     outputs = GRAPHS[name](*shape)
-    check_close(outputs, normal_inputs(outputs), 1e-4, threads=(1, 2, 3), min_chunks=3, serial_threshold=0)
+    check_close(
+        outputs, normal_inputs(outputs), 1e-4, threads=(1, 2, 3), min_chunks=3, serial_threshold=0
+    )
     check_close(outputs, normal_inputs(outputs), 1e-4)
 
 
 @pytest.mark.parametrize("dtype", [dt.float64, dt.bfloat16, dt.float16], ids=lambda d: d.name)
 def test_values_of_other_floats_are_right(dtype: DType) -> None:
     outputs = layer_norm(130, 72, dtype)
-    program = check_close(outputs, normal_inputs(outputs), 1e-12 if dtype is dt.float64 else 0.02, threads=(1, 2, 3))
+    program = check_close(
+        outputs, normal_inputs(outputs), 1e-12 if dtype is dt.float64 else 0.02, threads=(1, 2, 3)
+    )
     assert schedules(program) == ["summed"]
 
 
@@ -182,12 +198,20 @@ def test_sums_of_many_rows_stay_accurate() -> None:
 
 
 def test_gradients_of_a_norm_hold() -> None:
-    x, w, b = wf.randn(70, 12, dtype="float64"), wf.randn(12, dtype="float64"), wf.randn(12, dtype="float64")
+    x, w, b = (
+        wf.randn(70, 12, dtype="float64"),
+        wf.randn(12, dtype="float64"),
+        wf.randn(12, dtype="float64"),
+    )
     wf.check_grad(lambda *a: F.layer_norm(a[0], 12, a[1], a[2]), x, w, b)
 
 
 @examples(25)
 @given(st.integers(1, 200), st.integers(1, 90), st.sampled_from(sorted(GRAPHS)), st.integers(1, 5))
-def test_any_shape_has_the_bits_of_one_thread(rows: int, columns: int, name: str, chunks: int) -> None:
+def test_any_shape_has_the_bits_of_one_thread(
+    rows: int, columns: int, name: str, chunks: int
+) -> None:
     outputs = GRAPHS[name](rows, columns)
-    check_close(outputs, normal_inputs(outputs), 2e-4, threads=(1, 3), min_chunks=chunks, serial_threshold=0)
+    check_close(
+        outputs, normal_inputs(outputs), 2e-4, threads=(1, 3), min_chunks=chunks, serial_threshold=0
+    )

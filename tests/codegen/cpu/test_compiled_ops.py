@@ -1,4 +1,5 @@
-"""Every op, compiled, against the oracle: values, special values, odd shapes, gradients, bounds checks."""
+"""Every op, compiled, against the oracle: values, special values, odd shapes, gradients, bounds
+checks."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def test_row_equals_the_oracle(row: Row) -> None:
     arguments = leaves(row)
     outputs = [row.build(*arguments)]
     program = compiled(outputs)
-    ordered = not (outputs[0].op is Op.REDUCE and outputs[0].arg[0] == "mul")  # where a product overflows depends on its order
+    ordered = not (
+        outputs[0].op is Op.REDUCE and outputs[0].arg[0] == "mul"
+    )  # where a product overflows depends on its order
     for specials in (False, True)[: 1 + ordered]:
         env = dict(zip(arguments, values(row, rng, specials), strict=True))
         (got,), (want,) = execute(program, outputs, env), oracle(outputs, env)
@@ -38,14 +41,24 @@ def test_row_equals_the_oracle(row: Row) -> None:
 
 
 @pytest.mark.thinned(by=lambda row: [row.name.split("-")[0]])
-@pytest.mark.parametrize("row", [r for r in ROWS if r.differentiable and r.name.endswith("float32")], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    "row",
+    [r for r in ROWS if r.differentiable and r.name.endswith("float32")],
+    ids=lambda r: r.name,
+)
 def test_gradient_of_row_equals_the_oracle(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
     arguments = leaves(row)
     output = row.build(*arguments)
     seed = leaf(*output.shape, dtype=output.dtype)
-    gradients = [d for d in vjp([output], [seed], [a for a in arguments if a.dtype.is_float]) if d is not None]
-    env = dict(zip(arguments, values(row, rng), strict=True)) | {seed: rng.standard_normal(output.shape).astype(np.float32)}
+    gradients = [
+        d
+        for d in vjp([output], [seed], [a for a in arguments if a.dtype.is_float])
+        if d is not None
+    ]
+    env = dict(zip(arguments, values(row, rng), strict=True)) | {
+        seed: rng.standard_normal(output.shape).astype(np.float32)
+    }
     check_close(gradients, env, 1e-4, threads=(1, 2))
 
 
@@ -55,9 +68,13 @@ def test_gradient_of_row_equals_the_oracle(row: Row) -> None:
 @pytest.mark.thinned
 @pytest.mark.parametrize("d", FLOATS, ids=names)
 @pytest.mark.parametrize(
-    "shape", [(), (1,), (5,), (64,), (1000,), (7, 33), (1, 40), (40, 1), (3, 1, 17), (0,), (4, 0, 3)], ids=str
+    "shape",
+    [(), (1,), (5,), (64,), (1000,), (7, 33), (1, 40), (40, 1), (3, 1, 17), (0,), (4, 0, 3)],
+    ids=str,
 )
-def test_arithmetic_equals_numpy_bit_for_bit_on_any_shape(shape: tuple[int, ...], d: dt.DType) -> None:
+def test_arithmetic_equals_numpy_bit_for_bit_on_any_shape(
+    shape: tuple[int, ...], d: dt.DType
+) -> None:
     x, y = leaf(*shape, dtype=d), leaf(*shape, dtype=d)
     z = g.div(g.sub(g.mul(x, y), node(Op.SQRT, (g.mul(x, x),))), g.add(y, g.like(0.1, y)))
     check([z, g.where(node(Op.LT, (x, y)), z, x)], normal_inputs([z]), threads=(1, 2))
@@ -66,7 +83,12 @@ def test_arithmetic_equals_numpy_bit_for_bit_on_any_shape(shape: tuple[int, ...]
 def test_maps_of_many_shapes_share_a_program() -> None:
     x, row, column = leaf(30, 50), leaf(50), leaf(30)
     y = g.add_row(g.mul(x, graph.expand(column, ((1, 50),))), row)
-    check([y, g.exp(row), g.log(g.mul(column, column)), graph.permute(y, (1, 0))], normal_inputs([y]), ulp=2, threads=(1, 2, 3))
+    check(
+        [y, g.exp(row), g.log(g.mul(column, column)), graph.permute(y, (1, 0))],
+        normal_inputs([y]),
+        ulp=2,
+        threads=(1, 2, 3),
+    )
 
 
 def test_outputs_that_are_inputs_constants_or_each_other() -> None:
@@ -91,7 +113,10 @@ def test_chunks_of_a_scatter_walk_their_own_indices_where_one_counts(axis: int) 
     outputs = [node(Op.SCATTER, (seed, *places), ((0, 1, 2), x.shape))]
     outputs += vjp([node(Op.GATHER, (x, *places), (0, 1, 2))], [seed], [x])
     program = check(outputs[:1], normal_inputs(outputs), threads=(1, 2, 3))
-    assert "walks its indices" in program.lowered.kernels[-1].lowered.schedule and outputs[0] is outputs[1]
+    assert (
+        "walks its indices" in program.lowered.kernels[-1].lowered.schedule
+        and outputs[0] is outputs[1]
+    )
 
 
 def test_computed_indices_seen_through_a_slice_are_checked() -> None:
@@ -107,7 +132,11 @@ def test_computed_indices_seen_through_a_slice_are_checked() -> None:
 
 def test_what_only_empty_values_need_is_not_computed() -> None:
     x, index = leaf(5, 3), leaf(4, dtype=dt.int64)
-    rows = [node(Op.SCAN, (x,), 1), node(Op.ARGSORT, (x,), (1, False)), node(Op.SCATTER, (leaf(4, 3), index), ((0,), (6, 3)))]
+    rows = [
+        node(Op.SCAN, (x,), 1),
+        node(Op.ARGSORT, (x,), (1, False)),
+        node(Op.SCATTER, (leaf(4, 3), index), ((0,), (6, 3))),
+    ]
     outputs = [node(Op.SLICE, (r,), ((0, 0, 1), (0, 3, 1))) for r in rows]
     assert not check(outputs, normal_inputs(outputs)).lowered.kernels
 
@@ -136,7 +165,9 @@ def test_reductions_of_any_axes(shape: tuple[int, ...], axes: tuple[int, ...], k
 @pytest.mark.parametrize("shape", [(1 << 17,), (3, 50_001), (40_000, 3), (130, 16, 65)], ids=str)
 def test_long_reductions_through_partials(shape: tuple[int, ...]) -> None:
     x = leaf(*shape)
-    outputs = [graph.reduce(kind, x, range(1 if shape[0] == 3 else 0, x.ndim)) for kind in ("add", "max")]
+    outputs = [
+        graph.reduce(kind, x, range(1 if shape[0] == 3 else 0, x.ndim)) for kind in ("add", "max")
+    ]
     outputs.append(graph.reduce("add", x, (0,)))
     check_close(outputs, normal_inputs(outputs), 1e-4, threads=(1, 2, 3))
 
@@ -146,7 +177,14 @@ def test_max_propagates_nan_and_knows_infinities() -> None:
     rng = np.random.default_rng(0)
     array = rng.standard_normal(x.shape).astype(np.float32)
     array[1, 5], array[2, :], array[3, 8], array[4, 36] = np.nan, -np.inf, np.inf, np.nan
-    check([graph.reduce("max", x, (1,)), graph.reduce("max", x, (0,)), graph.reduce("max", x, (0, 1))], {x: array})
+    check(
+        [
+            graph.reduce("max", x, (1,)),
+            graph.reduce("max", x, (0,)),
+            graph.reduce("max", x, (0, 1)),
+        ],
+        {x: array},
+    )
 
 
 @pytest.mark.thinned
@@ -203,8 +241,16 @@ def test_matmul(shape: tuple[int, int, int], how: str) -> None:
 @pytest.mark.parametrize("how", ["nn", "nt", "tn"])
 def test_matmul_in_double(shape: tuple[int, int, int], how: str) -> None:
     m, k, n = shape
-    a = leaf(m, k, dtype=dt.float64) if how[0] == "n" else graph.permute(leaf(k, m, dtype=dt.float64), (1, 0))
-    b = leaf(k, n, dtype=dt.float64) if how[1] == "n" else graph.permute(leaf(n, k, dtype=dt.float64), (1, 0))
+    a = (
+        leaf(m, k, dtype=dt.float64)
+        if how[0] == "n"
+        else graph.permute(leaf(k, m, dtype=dt.float64), (1, 0))
+    )
+    b = (
+        leaf(k, n, dtype=dt.float64)
+        if how[1] == "n"
+        else graph.permute(leaf(n, k, dtype=dt.float64), (1, 0))
+    )
     y = g.matmul(a, b)
     check_close([y], normal_inputs([y]), 1e-13, threads=(1, 2))
 
@@ -265,7 +311,9 @@ def test_infinities_and_nans_pass_through_a_contraction_like_in_numpy() -> None:
 
 # ---------------------------------------------------------------- convolution and pooling
 
-CONVOLUTIONS = [(s, p, d, c) for s in (1, 2) for p in (0, 1, 2) for d in (1, 2) for c in ("one", "each")]
+CONVOLUTIONS = [
+    (s, p, d, c) for s in (1, 2) for p in (0, 1, 2) for d in (1, 2) for c in ("one", "each")
+]
 
 
 def convolution(
@@ -284,7 +332,11 @@ def test_convolution_and_both_gradients(how: tuple[int, int, int, str]) -> None:
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
-@pytest.mark.parametrize("how", [*rarely((1, 1, 1, "one"), (2, 1, 1, "one")), (1, 2, 2, "one"), (2, 0, 1, "each")], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [*rarely((1, 1, 1, "one"), (2, 1, 1, "one")), (1, 2, 2, "one"), (2, 0, 1, "each")],
+    ids=str,
+)
 def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> None:
     y, x, w = convolution(*how, channels=3, size=7)
     loss = graph.reduce("add", node(Op.TANH, (g.mul(y, y),)), range(4))
@@ -300,7 +352,13 @@ def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> 
 
 @pytest.mark.parametrize(
     "shape",
-    [*rarely((1, 3, 32, 32, 8, 5)), (2, 16, 14, 14, 32, 3), (4, 1, 28, 28, 6, 5), (1, 8, 5, 5, 4, 1), (2, 4, 64, 3, 4, 3)],
+    [
+        *rarely((1, 3, 32, 32, 8, 5)),
+        (2, 16, 14, 14, 32, 3),
+        (4, 1, 28, 28, 6, 5),
+        (1, 8, 5, 5, 4, 1),
+        (2, 4, 64, 3, 4, 3),
+    ],
     ids=str,
 )
 def test_convolutions_of_networks(shape: tuple[int, ...]) -> None:
@@ -347,7 +405,9 @@ def test_embedding_and_its_gradient(columns: int) -> None:
 
 def test_a_gather_of_a_computed_value_by_a_computed_index() -> None:
     table, where = leaf(20, 30), leaf(40, dtype=dt.int64)
-    index = node(Op.MOD, (g.add(where, graph.full(3, dt.int64, (40,))), graph.full(20, dt.int64, (40,))))
+    index = node(
+        Op.MOD, (g.add(where, graph.full(3, dt.int64, (40,))), graph.full(20, dt.int64, (40,)))
+    )
     y = node(Op.GATHER, (g.exp(table), index), (0,))
     outputs = [graph.reduce("add", y, (0,)), *vjp([y], [leaf(40, 30)], [table])]
     check_close(outputs, normal_inputs(outputs, extent=1000), threads=(1, 2))
@@ -363,7 +423,9 @@ def test_cross_entropy_and_its_gradient() -> None:
 # ---------------------------------------------------------------- checks
 
 
-def run_with_bad_index(outputs: list[Node], env: dict[Node, np.ndarray]) -> tuple[CheckFailed, list[np.ndarray]]:
+def run_with_bad_index(
+    outputs: list[Node], env: dict[Node, np.ndarray]
+) -> tuple[CheckFailed, list[np.ndarray]]:
     """The failure, and the outputs as they were left."""
     program = compiled(outputs)
     arrays = [env[n] for n in inputs_of(outputs)]
@@ -380,7 +442,12 @@ def test_a_bad_index_from_outside_is_found_before_anything_is_written(bad: int) 
     env = normal_inputs(outputs)
     env[where][11] = env[where][20] = bad
     failure, results = run_with_bad_index(outputs, env)
-    assert (failure.position, failure.value, failure.site.axis, failure.site.extent) == (11, bad, 0, 50)
+    assert (failure.position, failure.value, failure.site.axis, failure.site.extent) == (
+        11,
+        bad,
+        0,
+        50,
+    )
     assert all((r == 7).all() for r in results)
 
 

@@ -1,4 +1,5 @@
-"""Products of matrices of any shape, form, view and dtype against float64: errors, schedules, the same bits on any threads."""
+"""Products of matrices of any shape, form, view and dtype against float64: errors, schedules, the
+same bits on any threads."""
 
 from __future__ import annotations
 
@@ -20,7 +21,12 @@ from weft.runtime import processor
 
 Array = np.ndarray[Any, Any]
 FORMS = ("nn", "nt", "tn", "tt")
-FLOATS = {"float32": 1e-7, "float64": 2e-16, "float16": 6e-4, "bfloat16": 5e-3}  # relative error of a sum of one product
+FLOATS = {
+    "float32": 1e-7,
+    "float64": 2e-16,
+    "float16": 6e-4,
+    "bfloat16": 5e-3,
+}  # relative error of a sum of one product
 INTS = ("int32", "int64", "uint8", "bool")
 FORCED: dict[str, Any] = {"serial_threshold": 0, "min_chunks": 3}  # every kernel meets the pool
 extents = st.integers(1, 70)
@@ -51,20 +57,26 @@ def same_on_threads(build: Any, **opts: Any) -> Array:
     for threads in (1, 2, 3):
         with options.override(num_threads=threads, **opts):
             got = build()
-            results.append(got.astype("float32").numpy() if got.dtype.name == "bfloat16" else got.numpy())
+            results.append(
+                got.astype("float32").numpy() if got.dtype.name == "bfloat16" else got.numpy()
+            )
     for other in results[1:]:
         assert other.tobytes() == results[0].tobytes()
     return results[0]
 
 
 def assert_product(got: Array, want: Array, size: float, k: int, dtype: str) -> None:
-    """Frobenius error against the norm of the result, or `size`, its expected norm where terms cancel."""
+    """Frobenius error against the norm of the result, or `size`, its expected norm where terms
+    cancel."""
     assert got.shape == want.shape
     if dtype not in FLOATS:
         np.testing.assert_array_equal(got, want)
         return
     error = np.linalg.norm((got.astype(np.float64) - want).ravel())
-    assert error <= FLOATS[dtype] * np.sqrt(k) * max(np.linalg.norm(want.ravel()), size), (error, size)
+    assert error <= FLOATS[dtype] * np.sqrt(k) * max(np.linalg.norm(want.ravel()), size), (
+        error,
+        size,
+    )
 
 
 def expected_size(a: Array, b: Array) -> float:
@@ -77,7 +89,15 @@ def expected_size(a: Array, b: Array) -> float:
 # ---------------------------------------------------------------- forms
 
 
-def operand(rows: int, columns: int, batch: tuple[int, ...], form: str, view: str, dtype: str, rng: np.random.Generator) -> Any:
+def operand(
+    rows: int,
+    columns: int,
+    batch: tuple[int, ...],
+    form: str,
+    view: str,
+    dtype: str,
+    rng: np.random.Generator,
+) -> Any:
     """A (batch, rows, columns) operand as a view of memory, and what it holds."""
     shape = (*batch, columns, rows) if form == "t" else (*batch, rows, columns)
     if view == "step":
@@ -100,14 +120,19 @@ def operand(rows: int, columns: int, batch: tuple[int, ...], form: str, view: st
 
 
 VIEWS = st.sampled_from(("plain", "plain", "step", "part", "flip", "expand"))
-BATCHES = st.sampled_from((((), ()), ((), ()), ((3,), (3,)), ((2,), ()), ((), (2,)), ((2, 1), (3,)), ((1,), (4,))))
+BATCHES = st.sampled_from(
+    (((), ()), ((), ()), ((3,), (3,)), ((2,), ()), ((), (2,)), ((2, 1), (3,)), ((1,), (4,)))
+)
 
 
 @examples(80)
 @given(st.data())
 def test_products_of_any_shape_and_view(data: DataObject) -> None:
     m, n, k = (data.draw(extents, label=name) for name in "mnk")
-    form, dtype = data.draw(st.sampled_from(FORMS)), data.draw(st.sampled_from((*FLOATS, "float32", "float32", *INTS)))
+    form, dtype = (
+        data.draw(st.sampled_from(FORMS)),
+        data.draw(st.sampled_from((*FLOATS, "float32", "float32", *INTS))),
+    )
     batches, views = data.draw(BATCHES), (data.draw(VIEWS), data.draw(VIEWS))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     a, left = operand(m, k, batches[0], form[0], views[0], dtype, rng)
@@ -122,13 +147,19 @@ def test_products_of_any_shape_and_view(data: DataObject) -> None:
 @given(st.data())
 def test_products_with_maps_before_and_after(data: DataObject) -> None:
     m, n, k = (data.draw(extents, label=name) for name in "mnk")
-    form, dtype = data.draw(st.sampled_from(FORMS)), data.draw(st.sampled_from(("float32", "float64")))
+    form, dtype = (
+        data.draw(st.sampled_from(FORMS)),
+        data.draw(st.sampled_from(("float32", "float64"))),
+    )
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     a, left = operand(m, k, (), form[0], "plain", dtype, rng)
     b, right = operand(k, n, (), form[1], "plain", dtype, rng)
     bias, added = as_tensor(drawn((n,), dtype, rng), dtype)
     rest, residual = as_tensor(drawn((m, n), dtype, rng), dtype)
-    before, after = data.draw(st.booleans()), data.draw(st.sampled_from(("bias", "relu", "residual", "two outputs")))
+    before, after = (
+        data.draw(st.booleans()),
+        data.draw(st.sampled_from(("bias", "relu", "residual", "two outputs"))),
+    )
 
     def build() -> wf.Tensor:
         y = (a.relu() if before else a) @ (b * 2 if before else b)
@@ -140,10 +171,18 @@ def test_products_with_maps_before_and_after(data: DataObject) -> None:
     if before:
         left, right = np.maximum(left, 0), right * 2
     y = left @ right
-    ends = {"bias": lambda: y + added, "relu": lambda: np.maximum(y + added, 0), "residual": lambda: residual - y}
-    want = np.concatenate([y + added, np.maximum(y, 0)]) if after == "two outputs" else ends[after]()
+    ends = {
+        "bias": lambda: y + added,
+        "relu": lambda: np.maximum(y + added, 0),
+        "residual": lambda: residual - y,
+    }
+    want = (
+        np.concatenate([y + added, np.maximum(y, 0)]) if after == "two outputs" else ends[after]()
+    )
     got = same_on_threads(build, **(FORCED if data.draw(st.booleans()) else {}))
-    assert_product(got, want, expected_size(left, right) + float(np.linalg.norm(added)), k + 1, dtype)
+    assert_product(
+        got, want, expected_size(left, right) + float(np.linalg.norm(added)), k + 1, dtype
+    )
 
 
 EINSUMS = (
@@ -169,7 +208,10 @@ EINSUMS = (
 @examples(60)
 @given(st.data())
 def test_einsums(data: DataObject) -> None:
-    how, dtype = data.draw(st.sampled_from(EINSUMS)), data.draw(st.sampled_from(("float32", "float64", "int32")))
+    how, dtype = (
+        data.draw(st.sampled_from(EINSUMS)),
+        data.draw(st.sampled_from(("float32", "float64", "int32"))),
+    )
     inputs, output = how.split("->")
     sizes = {c: data.draw(st.integers(1, 24), label=c) for c in sorted(set(how) - set(",->"))}
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
@@ -183,7 +225,14 @@ def test_einsums(data: DataObject) -> None:
 
 # ---------------------------------------------------------------- deterministic cases
 
-LONG: list[Any] = [(1, 7, 5000), (2, 3, 5000), (5, 40, 5000), (40, 5, 5000), (13, 200, 5000), (64, 64, 5000)]
+LONG: list[Any] = [
+    (1, 7, 5000),
+    (2, 3, 5000),
+    (5, 40, 5000),
+    (40, 5, 5000),
+    (13, 200, 5000),
+    (64, 64, 5000),
+]
 LONG += [*rarely((33, 130, 20000)), (6, 50, 9001)]
 
 
@@ -202,8 +251,20 @@ def test_error_of_long_sums(shape: tuple[int, int, int], form: str) -> None:
 
 SCHEDULES = {
     "packed": [("nn", 70, 90, 60), ("nt", 100, 100, 100), ("tn", 64, 64, 64), ("tt", 65, 130, 70)],
-    "stream": [("nn", 5, 300, 70), ("nn", 13, 1000, 40), ("nn", 40, 400, 200), ("tt", 300, 4, 70), ("tn", 800, 9, 200)],
-    "dot": [("nt", 4, 100, 300), ("nt", 13, 130, 257), ("nn", 500, 5, 150), ("tt", 7, 90, 200), ("nt", 8, 60, 3000)],
+    "stream": [
+        ("nn", 5, 300, 70),
+        ("nn", 13, 1000, 40),
+        ("nn", 40, 400, 200),
+        ("tt", 300, 4, 70),
+        ("tn", 800, 9, 200),
+    ],
+    "dot": [
+        ("nt", 4, 100, 300),
+        ("nt", 13, 130, 257),
+        ("nn", 500, 5, 150),
+        ("tt", 7, 90, 200),
+        ("nt", 8, 60, 3000),
+    ],
     "outer": [("nn", 70, 120, 3), ("nt", 101, 67, 5), ("tt", 64, 1000, 2), ("tn", 90, 90, 12)],
 }
 CASES = [(name, *case) for name, cases in SCHEDULES.items() for case in cases]
@@ -228,7 +289,9 @@ def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype:
 @pytest.mark.thinned
 @pytest.mark.parametrize(("form", "n"), [("nn", 100), ("nt", 64)])
 @pytest.mark.parametrize("ways", [8, 12])
-def test_rows_a_page_apart_leave_room_in_their_cache_set(ways: int, form: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_a_page_apart_leave_room_in_their_cache_set(
+    ways: int, form: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In place, twelve of them push each other out of a set of eight lines."""
     rng = np.random.default_rng(n)
     a, left = operand(60, 1024, (), "n", "plain", "float32", rng)
@@ -252,11 +315,16 @@ def test_rows_a_page_apart_leave_room_in_their_cache_set(ways: int, form: str, n
 def test_a_panel_in_place_fits_the_cache_sets_that_its_pitch_reaches(
     form: str, m: int, n: int, k: int, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """1 KB of every 6 KB can be in half of the level-2 cache: 512 lines of k fill that, 384 do not; few rows pay for no copy."""
+    """1 KB of every 6 KB can be in half of the level-2 cache: 512 lines of k fill that, 384 do not;
+    few rows pay for no copy."""
     a, b = wf.realize(wf.zeros((k, m)).T if form[0] == "t" else wf.zeros((m, k)), wf.zeros((k, n)))
-    monkeypatch.setattr(build, "_figures", lambda _: None)  # the host may have no AVX-512: nothing runs from here on
+    monkeypatch.setattr(
+        build, "_figures", lambda _: None
+    )  # the host may have no AVX-512: nothing runs from here on
     with options.override(target="host"):
-        monkeypatch.setattr(processor, "host", lambda: replace(named("avx512"), l1=1 << 15, l2=1 << 20))
+        monkeypatch.setattr(
+            processor, "host", lambda: replace(named("avx512"), l1=1 << 15, l2=1 << 20)
+        )
         (kernel,) = wf.explain(a @ b).kernels
     assert re.search(rf"blocks of \d+ lanes {how} \(", kernel.schedule), kernel.schedule
 
@@ -279,7 +347,9 @@ def test_lanes_copied_for_their_pitch(form: str, m: int, n: int, k: int) -> None
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
-def test_matrices_beyond_the_caches(form: str, m: int, n: int, k: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matrices_beyond_the_caches(
+    form: str, m: int, n: int, k: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are asked for ahead of their use."""
     rng = np.random.default_rng(k)
     a, left = operand(m, k, (), form[0], "plain", dtype, rng)

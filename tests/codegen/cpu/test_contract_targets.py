@@ -1,4 +1,5 @@
-"""Contractions on every instruction set that this machine runs: right results, and no spilled vectors in the inner loops."""
+"""Contractions on every instruction set that this machine runs: right results, and no spilled
+vectors in the inner loops."""
 
 from __future__ import annotations
 
@@ -30,20 +31,33 @@ def test_products_are_right_on(target: str, forced: dict[str, int], dtype: str) 
 LABEL, JUMP = re.compile(r"^(\.L\w+):"), re.compile(r"^\tj\w+\t(\.L\w+)")
 MULTIPLY = re.compile(r"\t(?:v?mulp[sd]|vfn?madd\w+p[sd])\t")
 OTHER = re.compile(r"\tv?(?:cmp\w*p[sd]|maxp|minp|psll|cvt|pcmp|rndscale|roundp)")
-STACK = re.compile(r"(?<![\w,(])-?\d*\(%r[sb]p\)")  # a fixed place: arrays are reached through another register
+STACK = re.compile(
+    r"(?<![\w,(])-?\d*\(%r[sb]p\)"
+)  # a fixed place: arrays are reached through another register
 
 
 def innermost_loops(assembly: str) -> list[list[str]]:
     """The instructions of every loop that holds no other loop."""
-    lines = [line for line in assembly.splitlines() if line.startswith("\t") or line.startswith(".L")]
+    lines = [
+        line for line in assembly.splitlines() if line.startswith("\t") or line.startswith(".L")
+    ]
     at = {m[1]: i for i, line in enumerate(lines) if (m := LABEL.match(line))}
-    loops = [(at[m[1]], i) for i, line in enumerate(lines) if (m := JUMP.match(line)) and at.get(m[1], i) < i]
-    inner = [(a, b) for a, b in loops if not any(a <= c and d <= b and (a, b) != (c, d) for c, d in loops)]
+    loops = [
+        (at[m[1]], i)
+        for i, line in enumerate(lines)
+        if (m := JUMP.match(line)) and at.get(m[1], i) < i
+    ]
+    inner = [
+        (a, b)
+        for a, b in loops
+        if not any(a <= c and d <= b and (a, b) != (c, d) for c, d in loops)
+    ]
     return [lines[a : b + 1] for a, b in inner]
 
 
 def micro_kernels(assembly: str) -> list[list[str]]:
-    """The innermost loops that multiply and add in straight code, and do nothing that a function, a mask or a maximum needs."""
+    """The innermost loops that multiply and add in straight code, and do nothing that a function, a
+    mask or a maximum needs."""
     hot = []
     for loop in innermost_loops(assembly):
         text = "\n".join(loop)
@@ -54,7 +68,9 @@ def micro_kernels(assembly: str) -> list[list[str]]:
 
 def spills(assembly: str) -> list[str]:
     """Vectors kept on the stack in micro-kernels."""
-    vectors = [line for loop in micro_kernels(assembly) for line in loop if re.search(r"%[xyz]mm", line)]
+    vectors = [
+        line for loop in micro_kernels(assembly) for line in loop if re.search(r"%[xyz]mm", line)
+    ]
     return [line for line in vectors if STACK.search(line)]
 
 
@@ -83,6 +99,9 @@ def test_no_vector_of_a_micro_kernel_is_spilled(name: str, target: str, tmp_path
 
 
 def test_spills_are_found() -> None:
-    loop = ["\tvfmadd231ps\t%zmm1, %zmm2, %zmm3"] * 4 + ["\tvmovups\t%zmm3, 64(%rsp)", "\tvmovups\t(%rsp,%rdi,4), %zmm3"]
+    loop = ["\tvfmadd231ps\t%zmm1, %zmm2, %zmm3"] * 4 + [
+        "\tvmovups\t%zmm3, 64(%rsp)",
+        "\tvmovups\t(%rsp,%rdi,4), %zmm3",
+    ]
     text = "\n".join([".LBB0_1:", *loop, "\tjl\t.LBB0_1", "\tvmovups\t%zmm3, 128(%rsp)"])
     assert spills(text) == ["\tvmovups\t%zmm3, 64(%rsp)"]

@@ -1,4 +1,5 @@
-"""Kernels to loops: every schedule is verified, interpreted and equal to the oracle; nothing depends on the number of threads."""
+"""Kernels to loops: every schedule is verified, interpreted and equal to the oracle; nothing
+depends on the number of threads."""
 
 from __future__ import annotations
 
@@ -31,13 +32,22 @@ from weft.ir.graph.index import Var, row_major, var
 from weft.ir.loops.text import show
 from weft.ir.ops.interp import run as oracle
 
-TARGETS = [*((case, target) for case in CASES for target in ("avx512", "avx2", "sse2")), (packed_parts, "sse2")]
+TARGETS = [
+    *((case, target) for case in CASES for target in ("avx512", "avx2", "sse2")),
+    (packed_parts, "sse2"),
+]
 
 
 @pytest.mark.thinned(by=lambda case, target: [case, target])
-@pytest.mark.parametrize(("case", "target"), TARGETS, ids=lambda c: c if isinstance(c, str) else c.__name__)
-def test_loops_interpreted_equal_the_oracle(case: Graph, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None)  # loops are enough here
+@pytest.mark.parametrize(
+    ("case", "target"), TARGETS, ids=lambda c: c if isinstance(c, str) else c.__name__
+)
+def test_loops_interpreted_equal_the_oracle(
+    case: Graph, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None
+    )  # loops are enough here
     monkeypatch.setattr("weft.compiler.backends.cpu.CpuBackend.link", lambda *_: None)
     outputs = case()
     env = normal_inputs(outputs)
@@ -83,8 +93,13 @@ def test_loops_and_chunks_do_not_depend_on_threads(case: Graph) -> None:
 
 
 def test_small_work_stays_on_one_thread_and_large_work_does_not() -> None:
-    assert not any(any(c.parallel) for c in compiled([g.exp(leaf(30))], serial_threshold=None).program.calls)
-    assert all(any(c.parallel) for c in compiled([g.exp(leaf(300_000))], serial_threshold=None).program.calls)
+    assert not any(
+        any(c.parallel) for c in compiled([g.exp(leaf(30))], serial_threshold=None).program.calls
+    )
+    assert all(
+        any(c.parallel)
+        for c in compiled([g.exp(leaf(300_000))], serial_threshold=None).program.calls
+    )
 
 
 def test_equal_kernels_have_equal_text_whatever_their_place() -> None:
@@ -123,7 +138,12 @@ def test_spread_inverts_collapse() -> None:
 @pytest.mark.parametrize("n", range(1, 40))
 @pytest.mark.parametrize("most", [3, 4, 6])
 def test_balanced_tiles_cover_everything_once(n: int, most: int) -> None:
-    covered = [first + t * size + i for size, first, count in balanced(n, most) for t in range(count) for i in range(size)]
+    covered = [
+        first + t * size + i
+        for size, first, count in balanced(n, most)
+        for t in range(count)
+        for i in range(size)
+    ]
     assert (
         sorted(covered) == list(range(n))
         and len(balanced(n, most)) <= 2
@@ -132,17 +152,22 @@ def test_balanced_tiles_cover_everything_once(n: int, most: int) -> None:
 
 
 def test_unrolling_never_exceeds_the_loop() -> None:
-    assert all(unroll(work, n, 16) * 16 <= max(16, n) for work in (1, 30, 100) for n in (1, 16, 40, 1000))
+    assert all(
+        unroll(work, n, 16) * 16 <= max(16, n) for work in (1, 30, 100) for n in (1, 16, 40, 1000)
+    )
 
 
 def test_no_load_of_a_kernel_leaves_its_buffer() -> None:
-    """Values behind padding are read under the padding's mask, also when they are computed in the same kernel."""
+    """Values behind padding are read under the padding's mask, also when they are computed in the
+    same kernel."""
     outputs = convolution()
     env = normal_inputs(outputs)
     program = compiled(outputs, env)
     assert inputs_of(outputs)
     text = "\n".join(show(k.lowered.loops) for k in program.lowered.kernels)
-    shifted = [line for line in text.splitlines() if "load in" in line and "+ -" in line.split("]")[0]]
+    shifted = [
+        line for line in text.splitlines() if "load in" in line and "+ -" in line.split("]")[0]
+    ]
     assert shifted and all(" if " in line for line in shifted)
 
 

@@ -1,4 +1,5 @@
-"""Choices by position: a line of a join reads one of the parts, and the values stay those of NumPy."""
+"""Choices by position: a line of a join reads one of the parts, and the values stay those of
+NumPy."""
 
 from __future__ import annotations
 
@@ -60,14 +61,18 @@ def test_what_is_computed_of_a_join_is_in_every_loop() -> None:
     parts = tensors((7, 900), (2, 900), (3, 900))
     y = wf.concat(parts, 0) * 2 + 1
     assert len(lane_loops(y)) >= 3
-    np.testing.assert_array_equal(y.numpy(), np.concatenate([p.numpy() for p in parts], 0) * np.float32(2) + np.float32(1))
+    np.testing.assert_array_equal(
+        y.numpy(), np.concatenate([p.numpy() for p in parts], 0) * np.float32(2) + np.float32(1)
+    )
 
 
 def test_long_code_is_not_repeated() -> None:
     parts = tensors(*[(4, 900)] * 32)
     y = wf.concat(parts, 0).sin().exp().tanh()
     assert len(lane_loops(y)) == 1
-    np.testing.assert_allclose(y.numpy(), np.tanh(np.exp(np.sin(np.concatenate([p.numpy() for p in parts], 0)))), atol=1e-6)
+    np.testing.assert_allclose(
+        y.numpy(), np.tanh(np.exp(np.sin(np.concatenate([p.numpy() for p in parts], 0)))), atol=1e-6
+    )
 
 
 def test_parts_with_gaps_between_are_zeros_there() -> None:
@@ -83,15 +88,23 @@ def test_parts_with_gaps_between_are_zeros_there() -> None:
 def test_conditions_on_two_axes_and_on_lanes_are_kept_where_they_must_be() -> None:
     (x,) = tensors((12, 70))
     i, j = wf.arange(12).reshape(12, 1), wf.arange(70)
-    y = wf.where((i >= 4) & (i < 9) & (j < 33), x, wf.where(i < 2, -x, wf.where(j > 60, 2.0, x * x)))
+    y = wf.where(
+        (i >= 4) & (i < 9) & (j < 33), x, wf.where(i < 2, -x, wf.where(j > 60, 2.0, x * x))
+    )
     v, (r, c) = x.numpy(), np.indices((12, 70))
-    want = np.where((r >= 4) & (r < 9) & (c < 33), v, np.where(r < 2, -v, np.where(c > 60, np.float32(2), v * v)))
+    want = np.where(
+        (r >= 4) & (r < 9) & (c < 33),
+        v,
+        np.where(r < 2, -v, np.where(c > 60, np.float32(2), v * v)),
+    )
     np.testing.assert_array_equal(y.numpy(), want)
 
 
 def nested(body: list[Stmt]) -> int:
     """How many Ifs stand inside each other."""
-    return max((nested(s.body) + isinstance(s, If) for s in body if isinstance(s, For | If)), default=0)
+    return max(
+        (nested(s.body) + isinstance(s, If) for s in body if isinstance(s, For | If)), default=0
+    )
 
 
 def test_the_ifs_are_a_tree() -> None:

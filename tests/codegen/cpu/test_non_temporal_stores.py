@@ -1,4 +1,5 @@
-"""Outputs that no cache holds are written past the caches: which ones, by which stores, and that they arrive."""
+"""Outputs that no cache holds are written past the caches: which ones, by which stores, and that
+they arrive."""
 
 from __future__ import annotations
 
@@ -47,8 +48,13 @@ def test_what_replaces_an_input_does_not_pass_the_caches() -> None:
     assert streamed(x) == [0]
 
 
-@pytest.mark.parametrize(("coefficient", "first", "whole"), [(160, 0, True), (160, 32, True), (100, 0, False), (160, 1, False)])
-def test_only_whole_aligned_vectors_pass_the_caches(coefficient: int, first: int, whole: bool) -> None:
+@pytest.mark.parametrize(
+    ("coefficient", "first", "whole"),
+    [(160, 0, True), (160, 32, True), (100, 0, False), (160, 1, False)],
+)
+def test_only_whole_aligned_vectors_pass_the_caches(
+    coefficient: int, first: int, whole: bool
+) -> None:
     x, y, r, i = argument("x"), argument("y"), Var("r", 7), Var("i", 96)
     at = Index({r: coefficient, i: 1}, first)
     loops = kernel([x, y], serial(r, lanes(i, Store(y, at, load(x, at)), unroll=2)))
@@ -59,7 +65,10 @@ def test_only_whole_aligned_vectors_pass_the_caches(coefficient: int, first: int
 
 def test_tails_do_not_pass_the_caches() -> None:
     x, y, i = argument("x"), argument("y"), Var("i", 100)
-    text = emit(replace(kernel([x, y], lanes(i, Store(y, var(i), load(x, i)))), streamed=(y,)), named("avx512"))
+    text = emit(
+        replace(kernel([x, y], lanes(i, Store(y, var(i), load(x, i)))), streamed=(y,)),
+        named("avx512"),
+    )
     assert text.count("!nontemporal") == 1 and "masked.store" in text
 
 

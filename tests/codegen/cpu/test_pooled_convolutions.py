@@ -1,4 +1,5 @@
-"""Pools of the results of convolutions, in the convolution's kernel: how many kernels there are, their numbers, refusals."""
+"""Pools of the results of convolutions, in the convolution's kernel: how many kernels there are,
+their numbers, refusals."""
 
 from __future__ import annotations
 
@@ -6,7 +7,17 @@ import graphs as g
 import numpy as np
 import pytest
 from effort import examples
-from harness import TARGETS, assert_close, check_close, compiled, execute, fused, interpret, leaf, normal_inputs
+from harness import (
+    TARGETS,
+    assert_close,
+    check_close,
+    compiled,
+    execute,
+    fused,
+    interpret,
+    leaf,
+    normal_inputs,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.compiler.compile import Compiled
@@ -22,13 +33,19 @@ Window = tuple[int, int]
 
 
 def pool(y: Node, kind: str, window: Window) -> Node:
-    """The greatest or the sum of each window; lines and places behind the last whole window are left out."""
+    """The greatest or the sum of each window; lines and places behind the last whole window are
+    left out."""
     high, wide = window
     return graph.reduce(kind, g.window(g.window(y, 2, high, high), 4, wide, wide), (3, 5))
 
 
 def layer(
-    x: tuple[int, ...], w: tuple[int, ...], pad: int = 0, window: Window = (2, 2), kind: str = "max", dtype: DType = dt.float32
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    pad: int = 0,
+    window: Window = (2, 2),
+    kind: str = "max",
+    dtype: DType = dt.float32,
 ) -> Node:
     """Convolution, bias, relu, pool."""
     y = g.conv2d(leaf(*x, dtype=dtype), leaf(*w, dtype=dtype), 1, pad, 1, x[1] // w[1])
@@ -37,7 +54,9 @@ def layer(
     return pool(g.relu(g.add(y, bias)), kind, window)
 
 
-def close(outputs: list[Node], tolerance: float = 1e-5, threads: tuple[int, ...] = (1,), **opts: object) -> Compiled:
+def close(
+    outputs: list[Node], tolerance: float = 1e-5, threads: tuple[int, ...] = (1,), **opts: object
+) -> Compiled:
     return check_close(outputs, normal_inputs(outputs), tolerance, threads, **opts)
 
 
@@ -72,13 +91,17 @@ def test_a_layer_with_its_pool_is_one_kernel(
 @pytest.mark.thinned
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", LAYERS, ids=str)
-def test_every_target_pools(shape: tuple[tuple[int, ...], tuple[int, ...], int, Window], target: str) -> None:
+def test_every_target_pools(
+    shape: tuple[tuple[int, ...], tuple[int, ...], int, Window], target: str
+) -> None:
     assert is_pooled(close([layer(*shape)], target=target))
 
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("outs", [3, 20])
-@pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name
+)
 def test_every_dtype(dtype: DType, outs: int) -> None:
     y = layer((3, 5, 12, 18), (outs, 5, 3, 3), 1, dtype=dtype)
     tolerance = {dt.float64: 1e-13, dt.float16: 2e-3, dt.bfloat16: 2e-2}.get(dtype, 0.0)
@@ -95,7 +118,9 @@ def test_prologue_residual_and_maps_of_the_pool_are_part_of_the_kernel(outs: int
 
 def test_several_reductions_of_a_window() -> None:
     """How many of a window are its greatest: the second reduction waits for the first."""
-    y = graph.reshape(g.conv2d(leaf(2, 4, 12, 20), leaf(20, 4, 3, 3), 1, 1, 1, 1), (2, 20, 6, 2, 10, 2))
+    y = graph.reshape(
+        g.conv2d(leaf(2, 4, 12, 20), leaf(20, 4, 3, 3), 1, 1, 1, 1), (2, 20, 6, 2, 10, 2)
+    )
     most = graph.reduce("max", y, (3, 5))
     equal = node(Op.EQ, (y, graph.expand(most, ((3, 2), (5, 2)))))
     ties = graph.reduce("add", node(Op.CAST, (equal,), dt.float32), (3, 5))
@@ -110,8 +135,12 @@ def test_a_line_pools_in_one_dimension() -> None:
 @pytest.mark.thinned
 @pytest.mark.parametrize("outs", [3, 17])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
-def test_loops_interpreted_equal_the_oracle(target: str, outs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None)  # loops are enough here
+def test_loops_interpreted_equal_the_oracle(
+    target: str, outs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None
+    )  # loops are enough here
     monkeypatch.setattr("weft.compiler.backends.cpu.CpuBackend.link", lambda *_: None)
     outputs = [layer((1, 3, 5, 18), (outs, 3, 2, 3), 1)]
     env = normal_inputs(outputs)
@@ -188,5 +217,9 @@ def test_overlapping_windows_are_not_pooled() -> None:
 
 def test_the_gradient_of_a_pooled_layer() -> None:
     y = layer((2, 3, 12, 14), (6, 3, 3, 3), 1)
-    grads = [d for d in vjp([y], [leaf(*y.shape)], [n for n in graph.toposort([y]) if n.op is Op.INPUT]) if d is not None]
+    grads = [
+        d
+        for d in vjp([y], [leaf(*y.shape)], [n for n in graph.toposort([y]) if n.op is Op.INPUT])
+        if d is not None
+    ]
     close([y, *grads], 2e-5, threads=(1, 2, 3))

@@ -20,8 +20,13 @@ def hints(x: wf.Tensor) -> list[list[int]]:
     """How many hints each loop over lanes of each kernel has."""
     found = compiled_behind("explain", [x], (), {})
     assert found is not None
-    loops = [[s for s in statements(k.step.loops.phases) if isinstance(s, For) and s.kind == LANES] for k in found.in_order()]
-    return [[sum(isinstance(s, Prefetch) for s in loop.body) for loop in kernel] for kernel in loops]
+    loops = [
+        [s for s in statements(k.step.loops.phases) if isinstance(s, For) and s.kind == LANES]
+        for k in found.in_order()
+    ]
+    return [
+        [sum(isinstance(s, Prefetch) for s in loop.body) for loop in kernel] for kernel in loops
+    ]
 
 
 def rows(count: int = ROWS, columns: int = COLUMNS) -> wf.Tensor:
@@ -40,7 +45,9 @@ def test_the_costliest_loop_over_a_row_asks_for_the_next_one() -> None:
         lambda: rows().sum(axis=-1),
         lambda: rows(ROWS // 2).softmax(axis=-1),  # in the cache already
         lambda: rows(100 * ROWS, COLUMNS // 100).softmax(axis=-1),  # the next row is near enough
-        lambda: rows(2 * host().l3 // host().l2, host().l2 // 4).softmax(axis=-1),  # no cache would keep it
+        lambda: rows(2 * host().l3 // host().l2, host().l2 // 4).softmax(
+            axis=-1
+        ),  # no cache would keep it
     ],
 )
 def test_others_ask_for_nothing(computed: Callable[[], wf.Tensor]) -> None:

@@ -1,4 +1,5 @@
-"""Reductions of rows of a few elements: a row a lane, rows loaded as whole vectors and sorted into columns."""
+"""Reductions of rows of a few elements: a row a lane, rows loaded as whole vectors and sorted into
+columns."""
 
 from __future__ import annotations
 
@@ -32,14 +33,19 @@ def test_parts_of_rows_are_read_where_they_are() -> None:
     assert (t[:, ::-1].argmax(axis=1).numpy() == x[:, ::-1].argmax(axis=1)).all()
     assert np.allclose(t[1:-1].sum(axis=1).numpy(), x[1:-1].sum(axis=1), atol=1e-5)
     y = random.standard_normal((5000, 7)).astype(np.float32)  # rows of another length end elsewhere
-    assert np.allclose((t[:, :7] * wf.tensor(y)).sum(axis=1).numpy(), (x[:, :7] * y).sum(axis=1), atol=1e-5)
+    assert np.allclose(
+        (t[:, :7] * wf.tensor(y)).sum(axis=1).numpy(), (x[:, :7] * y).sum(axis=1), atol=1e-5
+    )
 
 
 @pytest.mark.skipif(host().vector_bits < 256, reason="few shuffles")
 @pytest.mark.parametrize(("columns", "shuffles"), [(8, 24), (3, 6), (6, 18)])
 def test_columns_share_vectors_and_halves(columns: int, shuffles: int) -> None:
-    """Each vector is loaded once; of 8 columns, 3 steps of 8 shuffles halve vectors, of 3, two a column pick from three."""
-    found = compiled_behind("explain", [wf.tensor(np.zeros((65536, columns), np.float32)).sum(axis=1)], (), {})
+    """Each vector is loaded once; of 8 columns, 3 steps of 8 shuffles halve vectors, of 3, two a
+    column pick from three."""
+    found = compiled_behind(
+        "explain", [wf.tensor(np.zeros((65536, columns), np.float32)).sum(axis=1)], (), {}
+    )
     assert found is not None
     (kernel,) = found.in_order()
     main = found.texts(kernel)["opt.ll"].split("phi i64")[1]  # the loop of whole vectors

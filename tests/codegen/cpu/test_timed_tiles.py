@@ -40,11 +40,15 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Product]
 @pytest.mark.thinned
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("shape", [(70, 90, 50), (128, 64, 1100), (33, 200, 64)], ids=str)
-def test_every_winner_gives_the_same_bits(shape, form, tuned, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_winner_gives_the_same_bits(
+    shape, form, tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     build = product(*shape, form)
     want = build().numpy().copy()
     for place in (0, -1):
-        monkeypatch.setattr(tune, "_measure", lambda candidates, target, place=place: range(len(candidates))[place])
+        monkeypatch.setattr(
+            tune, "_measure", lambda candidates, target, place=place: range(len(candidates))[place]
+        )
         monkeypatch.setattr(cache.default(), "get", lambda key: None)
         np.testing.assert_array_equal(tuned(build), want)
 

@@ -18,7 +18,10 @@ from weft.ir.graph.op import Op
 from weft.ir.loops.loop import GRID, SERIAL, For
 from weft.ir.loops.walk import statements
 
-DEFAULTS = {"serial_threshold": None, "min_chunks": 1}  # what users run; the harness forces threads and chunks, so never tiny
+DEFAULTS = {
+    "serial_threshold": None,
+    "min_chunks": 1,
+}  # what users run; the harness forces threads and chunks, so never tiny
 
 
 def is_map(row: Row) -> bool:
@@ -45,39 +48,68 @@ def test_random_graphs_agree(first: int) -> None:
     hits = Hits()
     for seed in range(first, first + 20):
         try:
-            compare_case(random_case(seeded(seed), exact=seed % 5 == 0), hits, exact=seed % 5 == 0, **DEFAULTS)
+            compare_case(
+                random_case(seeded(seed), exact=seed % 5 == 0),
+                hits,
+                exact=seed % 5 == 0,
+                **DEFAULTS,
+            )
         except Unsuitable:
             continue
     assert hits.counts["schedule tiny"]
 
 
 def test_only_small_work_is_tiny() -> None:
-    for extents, kind in (((TINY_WORK - 1,), "tiny"), ((TINY_WORK,), "flat"), ((8, TINY_WORK // 8 - 1), "tiny")):
+    for extents, kind in (
+        ((TINY_WORK - 1,), "tiny"),
+        ((TINY_WORK,), "flat"),
+        ((8, TINY_WORK // 8 - 1), "tiny"),
+    ):
         x = leaf(*extents)
         assert schedules(compiled([g.add(x, x)], **DEFAULTS)) == [kind]
     assert schedules(compiled([g.add(leaf(4), leaf(4))])) == ["flat"]  # where threads are forced
 
 
 def test_sums_in_blocks_are_not_tiny() -> None:
-    """Lanes of 128 bits add up 1,500 terms in blocks: scalar code would add them in another order."""
+    """Lanes of 128 bits add up 1,500 terms in blocks: scalar code would add them in another
+    order."""
     for target, kind in (("sse2", "rows"), ("avx2", "tiny")):
-        assert schedules(compiled([reduce("add", leaf(1500), (0,))], target=target, **DEFAULTS)) == [kind]
+        assert schedules(
+            compiled([reduce("add", leaf(1500), (0,))], target=target, **DEFAULTS)
+        ) == [kind]
 
 
 def test_tiny_kernels_have_no_lanes() -> None:
     x, index = leaf(4, 5), leaf(6, dtype=g.dt.int64)
-    outputs = [g.softmax(x), g.node(Op.ARGSORT, (x,), (1, False)), g.node(Op.GATHER, (x, index), (0,)), g.node(Op.SCAN, (x,), 1)]
+    outputs = [
+        g.softmax(x),
+        g.node(Op.ARGSORT, (x,), (1, False)),
+        g.node(Op.GATHER, (x, index), (0,)),
+        g.node(Op.SCAN, (x,), 1),
+    ]
     outputs.append(g.node(Op.SCATTER, (leaf(6, 5), index), ((0,), (4, 5))))
     program = compiled(outputs, **DEFAULTS)
     assert inputs_of(outputs) and all(call.loops.tiny for call in program.program.calls)
-    loops = [s for call in program.program.calls for s in statements(call.loops.phases) if isinstance(s, For)]
+    loops = [
+        s
+        for call in program.program.calls
+        for s in statements(call.loops.phases)
+        if isinstance(s, For)
+    ]
     assert {s.kind for s in loops} == {GRID, SERIAL}
 
 
 def test_a_select_reads_no_more_than_one_element() -> None:
-    """LLVM's fast instruction selection makes `vblendvps` of a comparison, a load and a select: 16 bytes for 4."""
+    """LLVM's fast instruction selection makes `vblendvps` of a comparison, a load and a select: 16
+    bytes for 4."""
     x, y, z = leaf(7, 2), leaf(7, 2), expand(leaf(7), ((1, 2),))
-    program = compiled([node(Op.WHERE, (node(Op.EQ, (x, y)), node(Op.FLIP, (y,), (1,)), z))], target="avx2", **DEFAULTS)
+    program = compiled(
+        [node(Op.WHERE, (node(Op.EQ, (x, y)), node(Op.FLIP, (y,), (1,)), z))],
+        target="avx2",
+        **DEFAULTS,
+    )
     (kernel,) = program.in_order()
     text = program.texts(kernel)["s"]
-    assert kernel.step.loops.tiny and "vcmpeqss" in text and not re.search(r"vblendv\w+\s.*\(", text)
+    assert (
+        kernel.step.loops.tiny and "vcmpeqss" in text and not re.search(r"vblendv\w+\s.*\(", text)
+    )

@@ -1,4 +1,5 @@
-"""Convolutions and their gradients in the direct schedules: numbers, choices, determinism, machine code."""
+"""Convolutions and their gradients in the direct schedules: numbers, choices, determinism, machine
+code."""
 
 from __future__ import annotations
 
@@ -10,7 +11,17 @@ import numpy as np
 import pytest
 from contractkit import conv
 from effort import examples, rarely
-from harness import TARGETS, assert_close, check_close, compiled, execute, inputs_of, interpret, leaf, normal_inputs
+from harness import (
+    TARGETS,
+    assert_close,
+    check_close,
+    compiled,
+    execute,
+    inputs_of,
+    interpret,
+    leaf,
+    normal_inputs,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
@@ -29,7 +40,11 @@ from weft.ir.ops.interp import run as oracle
 
 
 def window_texts(program: Compiled) -> list[str]:
-    return [k.lowered.schedule for k in program.lowered.kernels if k.lowered.schedule.startswith("windows")]
+    return [
+        k.lowered.schedule
+        for k in program.lowered.kernels
+        if k.lowered.schedule.startswith("windows")
+    ]
 
 
 # ---------------------------------------------------------------- choices
@@ -44,15 +59,25 @@ def window_texts(program: Compiled) -> list[str]:
         (lambda: conv((8, 6, 14, 14), (16, 6, 5, 5))[2:], "lanes over 16 channels"),
         (lambda: conv((8, 1, 28, 28), (6, 1, 5, 5), pad=2)[2:], "lanes over 28 terms"),
     ],
-    ids=["few channels", "many channels", "input gradient", "weight gradient", "weight gradient of few channels"],
+    ids=[
+        "few channels",
+        "many channels",
+        "input gradient",
+        "weight gradient",
+        "weight gradient of few channels",
+    ],
 )
-def test_lanes_run_over_the_axis_that_wastes_fewest(outputs: Callable[[], list[Node]], lanes: str) -> None:
+def test_lanes_run_over_the_axis_that_wastes_fewest(
+    outputs: Callable[[], list[Node]], lanes: str
+) -> None:
     (text,) = window_texts(compiled(outputs(), target="avx512", min_chunks=1))
     assert lanes in text
 
 
 def test_a_source_without_padding_is_read_in_place() -> None:
-    padded, bare = (window_texts(compiled(conv((4, 8, 16, 16), (16, 8, 3, 3), pad=p)[:1]))[0] for p in (1, 0))
+    padded, bare = (
+        window_texts(compiled(conv((4, 8, 16, 16), (16, 8, 3, 3), pad=p)[:1]))[0] for p in (1, 0)
+    )
     assert "copied" in padded and "read in place" in bare
 
 
@@ -71,16 +96,24 @@ def test_images_too_large_for_a_part_are_cut_along_their_lines_too() -> None:
 @pytest.mark.parametrize("gradient", [False, True])
 def test_a_deep_convolution_with_few_results_is_one_kernel(gradient: bool) -> None:
     """Of 4608 products a result, which a weight gradient would sum in parts."""
-    outputs = conv((1, 32, 4, 4), (512, 32, 3, 3), pad=1)[1:2] if gradient else conv((1, 512, 4, 4), (32, 512, 3, 3), pad=1)[:1]
+    outputs = (
+        conv((1, 32, 4, 4), (512, 32, 3, 3), pad=1)[1:2]
+        if gradient
+        else conv((1, 512, 4, 4), (32, 512, 3, 3), pad=1)[:1]
+    )
     program = compiled(outputs, min_chunks=1)
     assert len(program.lowered.kernels) == 1
     assert "all 4608 steps" in window_texts(program)[0]
 
 
 @pytest.mark.parametrize(("channels", "steps"), [(1000, 4500), (999, 2997)])
-def test_a_convolution_whose_panels_would_not_fit_is_summed_in_few_parts(channels: int, steps: int) -> None:
+def test_a_convolution_whose_panels_would_not_fit_is_summed_in_few_parts(
+    channels: int, steps: int
+) -> None:
     """Each in the schedule of windows."""
-    program = close(conv((2, channels, 7, 7), (20, channels, 3, 3), pad=1)[:1], threads=(1, 2, 3), min_chunks=1)
+    program = close(
+        conv((2, channels, 7, 7), (20, channels, 3, 3), pad=1)[:1], threads=(1, 2, 3), min_chunks=1
+    )
     (text,) = window_texts(program)
     assert len(program.lowered.kernels) == 2 and f"all {steps} steps" in text
 
@@ -93,9 +126,13 @@ def test_a_weight_gradient_of_many_channels_is_summed_in_parts_whose_panels_fit(
 
 
 @pytest.mark.parametrize(("target", "lanes"), [("avx2", "3 places"), ("sse2", "6 terms")])
-def test_both_results_of_an_update_take_the_memory_of_what_they_replace(target: str, lanes: str) -> None:
+def test_both_results_of_an_update_take_the_memory_of_what_they_replace(
+    target: str, lanes: str
+) -> None:
     """Each reads what the other overwrites, as with weight decay and momentum."""
-    x, w, momentum = (leaf(*shape, dtype=dt.float64) for shape in ((8, 1, 8, 8), (3, 1, 3, 3), (3, 1, 3, 3)))
+    x, w, momentum = (
+        leaf(*shape, dtype=dt.float64) for shape in ((8, 1, 8, 8), (3, 1, 3, 3), (3, 1, 3, 3))
+    )
     y = g.conv2d(x, w, 1, 0, 1, 1)
     (gradient,) = vjp([y], [leaf(*y.shape, dtype=dt.float64)], [w])
     moved = g.add(g.mul(momentum, g.like(0.9, w)), g.add(gradient, w))
@@ -111,7 +148,10 @@ def test_both_results_of_an_update_take_the_memory_of_what_they_replace(target: 
 
 
 def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
-    assert len(window_texts(compiled(conv((4, 8, 20, 20), (16, 4, 3, 3), groups=2), min_chunks=1))) == 3
+    assert (
+        len(window_texts(compiled(conv((4, 8, 20, 20), (16, 4, 3, 3), groups=2), min_chunks=1)))
+        == 3
+    )
 
 
 def embedded_conv() -> list[Node]:
@@ -138,7 +178,9 @@ def test_products_without_windows_are_left_to_other_schedules() -> None:
 # ---------------------------------------------------------------- numbers
 
 
-def close(outputs: list[Node], tolerance: float = 1e-5, threads: tuple[int, ...] = (1,), **opts: object) -> Compiled:
+def close(
+    outputs: list[Node], tolerance: float = 1e-5, threads: tuple[int, ...] = (1,), **opts: object
+) -> Compiled:
     return check_close(outputs, normal_inputs(outputs), tolerance, threads, **opts)
 
 
@@ -162,14 +204,18 @@ def test_every_target_gives_the_numbers_of_the_oracle(
     assert window_texts(close(conv(*shape), target=target))
 
 
-@pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name
+)
 def test_every_dtype(dtype: DType) -> None:
     outputs = conv((3, 5, 11, 18), (18, 5, 3, 3), pad=1, dtype=dtype)
     tolerance = {dt.float64: 1e-13, dt.float16: 2e-3, dt.bfloat16: 2e-2}.get(dtype, 0.0)
     assert window_texts(close(outputs, tolerance))
 
 
-@pytest.mark.parametrize("shape", [SHAPES[0], *rarely(*SHAPES[1:3]), SHAPES[3], *rarely(SHAPES[4])], ids=str)
+@pytest.mark.parametrize(
+    "shape", [SHAPES[0], *rarely(*SHAPES[1:3]), SHAPES[3], *rarely(SHAPES[4])], ids=str
+)
 def test_results_are_the_same_bits_on_any_number_of_threads(
     shape: tuple[tuple[int, ...], tuple[int, ...], int, int, int, int],
 ) -> None:
@@ -179,12 +225,16 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
 @pytest.mark.thinned
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
 @pytest.mark.parametrize(
-    "shape", [((1, 2, 5, 18), (17, 2, 2, 3)), ((2, 1, 5, 19), (5, 1, 2, 2)), ((3, 1, 8, 9), (4, 1, 3, 3))], ids=str
+    "shape",
+    [((1, 2, 5, 18), (17, 2, 2, 3)), ((2, 1, 5, 19), (5, 1, 2, 2)), ((3, 1, 8, 9), (4, 1, 3, 3))],
+    ids=str,
 )
 def test_loops_interpreted_equal_the_oracle(
     shape: tuple[tuple[int, ...], ...], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None)  # loops are enough here
+    monkeypatch.setattr(
+        "weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None
+    )  # loops are enough here
     monkeypatch.setattr("weft.compiler.backends.cpu.CpuBackend.link", lambda *_: None)
     outputs = conv(*shape, pad=1)
     env = normal_inputs(outputs)
@@ -256,20 +306,32 @@ def test_flipped_and_strided_inputs() -> None:
 @pytest.mark.skipif("avx512" not in TARGETS, reason="needs AVX-512")
 @pytest.mark.parametrize(
     ("x", "w", "pad"),
-    [((8, 64, 28, 28), (64, 64, 3, 3), 1), ((16, 1, 28, 28), (6, 1, 5, 5), 2), ((16, 6, 14, 14), (16, 6, 5, 5), 0)],
+    [
+        ((8, 64, 28, 28), (64, 64, 3, 3), 1),
+        ((16, 1, 28, 28), (6, 1, 5, 5), 2),
+        ((16, 6, 14, 14), (16, 6, 5, 5), 0),
+    ],
 )
 def test_no_loop_of_products_spills(x: tuple[int, ...], w: tuple[int, ...], pad: int) -> None:
     program = compiled(conv(x, w, pad=pad), target="avx512", min_chunks=1)
     for k in program.lowered.kernels:
         if k.lowered.schedule.startswith("windows"):
-            loops = [body for body in innermost_loops(program.texts(k)["s"]) if body.count("vfmadd") >= 8]
-            assert loops and not any("%rsp" in line for body in loops for line in body.splitlines() if "mm" in line)
+            loops = [
+                body for body in innermost_loops(program.texts(k)["s"]) if body.count("vfmadd") >= 8
+            ]
+            assert loops and not any(
+                "%rsp" in line for body in loops for line in body.splitlines() if "mm" in line
+            )
 
 
 def innermost_loops(assembly: str) -> list[str]:
     """What stands between a label and a jump back to it, without another label."""
     blocks = re.findall(r"^\.(LBB\w+):(.*?)(?=^\.L|\Z)", assembly, re.DOTALL | re.MULTILINE)
-    return [body.split(back[0])[0] for label, body in blocks if (back := re.search(rf"\tj\w+\t\.{label}\b", body))]
+    return [
+        body.split(back[0])[0]
+        for label, body in blocks
+        if (back := re.search(rf"\tj\w+\t\.{label}\b", body))
+    ]
 
 
 def square(rows: int, lanes: int) -> Loops:
@@ -280,7 +342,9 @@ def square(rows: int, lanes: int) -> Loops:
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("rows", "lanes"), [(16, 16), (16, 9), (7, 16), (3, 5), (2, 2), (8, 8), (8, 3), (4, 4), (4, 3)])
+@pytest.mark.parametrize(
+    ("rows", "lanes"), [(16, 16), (16, 9), (7, 16), (3, 5), (2, 2), (8, 8), (8, 3), (4, 4), (4, 3)]
+)
 def test_corners_of_squares_are_transposed(rows: int, lanes: int, target: str) -> None:
     x, y = np.arange(800, dtype=np.float32), np.full(640, -1, np.float32)
     want = y.copy()
@@ -293,7 +357,8 @@ def test_corners_of_squares_are_transposed(rows: int, lanes: int, target: str) -
 
 
 @pytest.mark.parametrize(
-    ("total", "block", "size"), [(10, 10, 3), (14, 6, 3), (14, 9, 3), (64, 64, 6), (5, 3, 3), (7, 8, 8), (9, 4, 2), (6, 6, 6)]
+    ("total", "block", "size"),
+    [(10, 10, 3), (14, 6, 3), (14, 9, 3), (64, 64, 6), (5, 3, 3), (7, 8, 8), (9, 4, 2), (6, 6, 6)],
 )
 def test_tiles_of_all_blocks_cover_everything_once(total: int, block: int, size: int) -> None:
     y, part, first = argument("y", size=total), Var("g", -(-total // block)), Var("i", size)
@@ -301,7 +366,10 @@ def test_tiles_of_all_blocks_cover_everything_once(total: int, block: int, size:
     def tile(at: Index, n: int) -> list[For]:
         one = Var("i", n)
         value = graph.scalar_node(
-            Op.ADD, (load(y, var(part) * block + at + var(one)), graph.const(1, dt.float32)), None, dt.float32
+            Op.ADD,
+            (load(y, var(part) * block + at + var(one)), graph.const(1, dt.float32)),
+            None,
+            dt.float32,
         )
         return [For(one, n, UNROLL, [Store(y, var(part) * block + at + var(one), value)])]
 
@@ -315,5 +383,8 @@ def test_tiles_of_all_blocks_cover_everything_once(total: int, block: int, size:
 @pytest.mark.parametrize("n", range(1, 30))
 def test_balanced_tiles_and_sizes_cover_everything(n: int) -> None:
     for most in (1, 3, 8):
-        assert sum(size * count for size, _, count in balanced(n, most)) == n and max(s for s, _, _ in balanced(n, most)) <= most
+        assert (
+            sum(size * count for size, _, count in balanced(n, most)) == n
+            and max(s for s, _, _ in balanced(n, most)) <= most
+        )
         assert sum(size * count for size, count in sizes(n, most)) == n

@@ -44,7 +44,8 @@ def normal(*shape: int) -> wf.Tensor:
     return wf.tensor(random.standard_normal(shape).astype("f4"))
 
 
-# ---------------------------------------------------------------- chains that need no more than a block of their space
+# ---------------------------------------------------------------- chains that need no more than a
+# block of their space
 
 
 @pytest.fixture
@@ -104,7 +105,12 @@ def test_factors_beyond_the_smallest_shared_memory_are_no_chain(in_blocks: None)
 SMALL = CudaTarget("sm_75", multiprocessors=1, shared_limit=5 << 10)  # blocks of 16 x 16
 
 
-def check(*tensors: wf.Tensor, env: Env | None = None, target: CudaTarget | None = None, tolerance: float = 5e-6) -> Compiled:
+def check(
+    *tensors: wf.Tensor,
+    env: Env | None = None,
+    target: CudaTarget | None = None,
+    tolerance: float = 5e-6,
+) -> Compiled:
     """Kernels == oracle in any order of threads, NaN where it has NaN; gives the program."""
     outputs = [t.node for t in tensors]
     env = env or normal_inputs(outputs)
@@ -114,7 +120,9 @@ def check(*tensors: wf.Tensor, env: Env | None = None, target: CudaTarget | None
     for got, want in zip(found, oracle(outputs, env), strict=True):
         wanted = np.asarray(want).astype("f8")
         scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1e-30)
-        np.testing.assert_allclose(got.astype("f8") / scale, wanted / scale, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            got.astype("f8") / scale, wanted / scale, rtol=tolerance, atol=tolerance
+        )
     return program
 
 
@@ -137,12 +145,17 @@ SHAPES = [  # batch, queries, keys, head, value
 @pytest.mark.thinned
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
 @pytest.mark.parametrize("causal", [False, True])
-def test_attention_of_any_shape(batch: tuple[int, ...], rows: int, columns: int, head: int, width: int, causal: bool) -> None:
+def test_attention_of_any_shape(
+    batch: tuple[int, ...], rows: int, columns: int, head: int, width: int, causal: bool
+) -> None:
     q, k, v = leaf_tensors((*batch, rows, head), (*batch, columns, head), (*batch, columns, width))
     chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=causal)))
 
 
-@pytest.mark.parametrize("target", [SMALL, CudaTarget("sm_80", 1, 20 << 10), CudaTarget("sm_90a", 1), CudaTarget("sm_90a")])
+@pytest.mark.parametrize(
+    "target",
+    [SMALL, CudaTarget("sm_80", 1, 20 << 10), CudaTarget("sm_90a", 1), CudaTarget("sm_90a")],
+)
 def test_any_size_of_blocks(target: CudaTarget) -> None:
     q, k, v = leaf_tensors((200, 8), (140, 8), (140, 8))
     chained(check(F.scaled_dot_product_attention(q, k, v), target=target))
@@ -153,7 +166,12 @@ def test_the_loops_interpret_to_what_they_compute() -> None:
     outputs = [F.scaled_dot_product_attention(q, k, v).node]
     env = normal_inputs(outputs)
     program = chained(compiled(outputs, env, target=SMALL))
-    np.testing.assert_allclose(interpret(program, outputs, env)[0], np.asarray(oracle(outputs, env)[0]), rtol=5e-6, atol=5e-6)
+    np.testing.assert_allclose(
+        interpret(program, outputs, env)[0],
+        np.asarray(oracle(outputs, env)[0]),
+        rtol=5e-6,
+        atol=5e-6,
+    )
 
 
 def test_float64_stays_float64() -> None:
@@ -177,15 +195,27 @@ HALF_SHAPES = [  # batch, queries, keys, head, value
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), HALF_SHAPES)
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_tensor_cores_take_half_inputs_of_any_shape(
-    dtype: DType, tolerance: float, batch: tuple[int, ...], rows: int, columns: int, head: int, width: int, is_causal: bool
+    dtype: DType,
+    tolerance: float,
+    batch: tuple[int, ...],
+    rows: int,
+    columns: int,
+    head: int,
+    width: int,
+    is_causal: bool,
 ) -> None:
-    q, k, v = leaf_tensors((*batch, rows, head), (*batch, columns, head), (*batch, columns, width), dtype=dtype)
-    program = chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=is_causal), tolerance=tolerance))
+    q, k, v = leaf_tensors(
+        (*batch, rows, head), (*batch, columns, head), (*batch, columns, width), dtype=dtype
+    )
+    program = chained(
+        check(F.scaled_dot_product_attention(q, k, v, is_causal=is_causal), tolerance=tolerance)
+    )
     assert "tensor cores" in program.lowered.kernels[0].lowered.schedule
 
 
 def test_weights_and_results_are_rounded_once_each() -> None:
-    """Half a unit in the last of 8 places for each weight, and for the result: 2**-8 of the sum of all magnitudes."""
+    """Half a unit in the last of 8 places for each weight, and for the result: 2**-8 of the sum of
+    all magnitudes."""
     q, k, v = leaf_tensors((2, 70, 32), (2, 90, 32), (2, 90, 32), dtype=dt.bfloat16)
     out = F.scaled_dot_product_attention(q, k, v)
     env = normal_inputs([out.node])
@@ -197,17 +227,27 @@ def test_weights_and_results_are_rounded_once_each() -> None:
 
 
 @pytest.mark.parametrize(("head", "copies"), [(8, 4), (12, 0)])
-def test_the_next_columns_arrive_by_themselves_where_they_lie_in_pieces_of_16_bytes(head: int, copies: int) -> None:
+def test_the_next_columns_arrive_by_themselves_where_they_lie_in_pieces_of_16_bytes(
+    head: int, copies: int
+) -> None:
     (x,) = leaf_tensors((2, 90, 3 * 2 * head), dtype=dt.bfloat16)
     q, k, v = x.reshape(2, 90, 3, 2, head).permute(2, 0, 3, 1, 4)
-    program = chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=True), tolerance=1e-2))
+    program = chained(
+        check(F.scaled_dot_product_attention(q, k, v, is_causal=True), tolerance=1e-2)
+    )
     body = statements(program.lowered.kernels[0].step.loops.phases[-1].body)
     assert sum(isinstance(s, Copy) for s in body) == copies
 
 
 def test_older_devices_multiply_half_inputs_as_float32() -> None:
     q, k, v = leaf_tensors((40, 16), (30, 16), (30, 6), dtype=dt.float16)
-    program = chained(check(F.scaled_dot_product_attention(q, k, v), target=CudaTarget("sm_75", 1, 64 << 10), tolerance=1e-3))
+    program = chained(
+        check(
+            F.scaled_dot_product_attention(q, k, v),
+            target=CudaTarget("sm_75", 1, 64 << 10),
+            tolerance=1e-3,
+        )
+    )
     assert "tensor cores" not in program.lowered.kernels[0].lowered.schedule
 
 
@@ -223,7 +263,9 @@ def test_gradients_of_half_inputs(dtype: DType, tolerance: float) -> None:
     tensors = leaf_tensors((2, 70, 16), (2, 100, 16), (2, 100, 16), dtype=dtype)
     out = F.scaled_dot_product_attention(*tensors, is_causal=True)
     program = check(out, *wf.grad((out * out).sum(), tensors), tolerance=2 * tolerance)
-    assert [k.lowered.schedule.count("tensor cores") for k in program.lowered.kernels if k.kernel] == [1, 0, 1, 1]
+    assert [
+        k.lowered.schedule.count("tensor cores") for k in program.lowered.kernels if k.kernel
+    ] == [1, 0, 1, 1]
 
 
 def test_masks_and_biases_stay_inside() -> None:
@@ -264,7 +306,13 @@ def test_maps_of_a_result_follow_it() -> None:
 def test_heads_that_share_keys_and_lie_apart_in_memory() -> None:
     (x,) = leaf_tensors((2, 38, 3 * 2 * 13))
     t = x.reshape(2, 38, 3, 2, 13).permute(2, 0, 3, 1, 4)
-    chained(check(F.scaled_dot_product_attention(t[0], t[1, :, :1], t[2, :, :1]).permute(0, 2, 1, 3).flatten(2)))
+    chained(
+        check(
+            F.scaled_dot_product_attention(t[0], t[1, :, :1], t[2, :, :1])
+            .permute(0, 2, 1, 3)
+            .flatten(2)
+        )
+    )
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -273,7 +321,12 @@ def test_gradients_are_a_kernel_for_each_side(causal: bool) -> None:
     out = F.scaled_dot_product_attention(*tensors, is_causal=causal)
     (weight,) = leaf_tensors(out.shape)
     program = check(out, *wf.grad((out * out * weight).sum(), tensors), tolerance=2e-5)
-    assert [k.kernel.kind for k in program.lowered.kernels if k.kernel] == ["chain", "rows", "chain", "chain"]
+    assert [k.kernel.kind for k in program.lowered.kernels if k.kernel] == [
+        "chain",
+        "rows",
+        "chain",
+        "chain",
+    ]
 
 
 def skipping(program: Compiled) -> int:
@@ -288,7 +341,10 @@ def causal(rows: int, columns: int) -> tuple[list[wf.Tensor], wf.Tensor]:
 
 def test_what_a_causal_mask_rules_out_is_skipped_in_every_chain() -> None:
     tensors, out = causal(40, 74)
-    assert skipping(check(out, *wf.grad((out * out).sum(), tensors), target=SMALL, tolerance=2e-5)) == 3
+    assert (
+        skipping(check(out, *wf.grad((out * out).sum(), tensors), target=SMALL, tolerance=2e-5))
+        == 3
+    )
     assert skipping(check(F.scaled_dot_product_attention(*tensors), target=SMALL)) == 0
 
 
@@ -307,14 +363,33 @@ def test_skipping_changes_no_value(which: int, row: int, value: float) -> None:
 
 
 TOLERANCES = {dt.float32: 2e-5, dt.float64: 1e-12, dt.float16: 6e-3, dt.bfloat16: 3e-2}
-TARGETS = [None, CudaTarget("sm_80", 1, 163 << 10), CudaTarget("sm_80", 1, 99 << 10), CudaTarget("sm_75", 1, 64 << 10)]
+TARGETS = [
+    None,
+    CudaTarget("sm_80", 1, 163 << 10),
+    CudaTarget("sm_80", 1, 99 << 10),
+    CudaTarget("sm_75", 1, 64 << 10),
+]
 extent = st.integers(1, 90)
 
 
 @examples(12)
-@given(extent, extent, extent, st.sampled_from([*TOLERANCES]), st.booleans(), st.booleans(), st.sampled_from(TARGETS))
+@given(
+    extent,
+    extent,
+    extent,
+    st.sampled_from([*TOLERANCES]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(TARGETS),
+)
 def test_random_shapes(
-    rows: int, columns: int, head: int, dtype: DType, is_causal: bool, with_gradients: bool, target: CudaTarget | None
+    rows: int,
+    columns: int,
+    head: int,
+    dtype: DType,
+    is_causal: bool,
+    with_gradients: bool,
+    target: CudaTarget | None,
 ) -> None:
     tensors = leaf_tensors((2, rows, head), (2, columns, head), (2, columns, head), dtype=dtype)
     out = F.scaled_dot_product_attention(*tensors, is_causal=is_causal)
@@ -342,17 +417,28 @@ def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
 
 @pytest.mark.slow
 @pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
-@pytest.mark.parametrize("target", [CudaTarget("sm_80", 108, 163 << 10), CudaTarget("sm_90a")], ids=lambda t: t.arch)
+@pytest.mark.parametrize(
+    "target", [CudaTarget("sm_80", 108, 163 << 10), CudaTarget("sm_90a")], ids=lambda t: t.arch
+)
 def test_sums_stay_in_registers(target: CudaTarget) -> None:
     loops: list[Loops] = []
     for dtype in (dt.float32, dt.bfloat16):
         for head in (64, 128):
-            tensors = leaf_tensors((2, 16, 512, head), (2, 16, 512, head), (2, 16, 512, head), dtype=dtype)
+            tensors = leaf_tensors(
+                (2, 16, 512, head), (2, 16, 512, head), (2, 16, 512, head), dtype=dtype
+            )
             out = F.scaled_dot_product_attention(*tensors, is_causal=True)
             outputs = [t.node for t in (out, *wf.grad((out * out).sum(), tensors))]
-            loops += [k.step.loops for k in lowered(outputs, target).kernels if k.kernel and k.kernel.kind == "chain"]
+            loops += [
+                k.step.loops
+                for k in lowered(outputs, target).kernels
+                if k.kernel and k.kernel.kind == "chain"
+            ]
     text = "\n".join(emit(replace(each, name=f"k{i}"), target) for i, each in enumerate(loops))
     usage = compile_text(text, target.arch).report
-    assert len(loops) == 12 and {s: u for s, u in usage.items() if u.spill_stores or u.spill_loads or u.local} == {}
+    assert (
+        len(loops) == 12
+        and {s: u for s, u in usage.items() if u.spill_stores or u.spill_loads or u.local} == {}
+    )
     for each in loops:
         assert max(shared_bytes(each, i) for i in range(len(each.phases))) <= target.shared_limit

@@ -1,4 +1,5 @@
-"""Every construct of the loop language as CUDA C: the emulated device does what the interpreter does, in any order of threads."""
+"""Every construct of the loop language as CUDA C: the emulated device does what the interpreter
+does, in any order of threads."""
 
 from functools import cache
 

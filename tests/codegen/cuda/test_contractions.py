@@ -1,4 +1,5 @@
-"""Contractions in tiles for CUDA: every form, prologue, epilogue and window, interpreted, against the oracle."""
+"""Contractions in tiles for CUDA: every form, prologue, epilogue and window, interpreted, against
+the oracle."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ TILES = [SMALL, Tile(32, 8, 4, (8, 1)), Tile(16, 32, 8, (4, 4)), Tile(8, 64, 16,
 def tiled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compiled]:
     """Checks graphs whose contractions are in tiles of this kind; gives the program."""
 
-    def run(outputs: list[Node], tile: Tile = SMALL, env: Env | None = None, tolerance: float = 1e-5) -> Compiled:
+    def run(
+        outputs: list[Node], tile: Tile = SMALL, env: Env | None = None, tolerance: float = 1e-5
+    ) -> Compiled:
         monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test"))
         program = check(outputs, env or normal_inputs(outputs), tolerance)
         assert "tiled" in " ".join(texts(program))
@@ -64,7 +67,9 @@ def test_blocks_that_share_sums(parts: int, tiled: Any) -> None:
     assert f"k in {parts} parts" in texts(program)[0]
 
 
-@pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.int64, dt.uint8, dt.float16, dt.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [dt.float64, dt.int32, dt.int64, dt.uint8, dt.float16, dt.bfloat16], ids=str
+)
 def test_dtypes(dtype: Any, tiled: Any) -> None:
     tiled([product("nt", 18, 20, 17, dtype=dtype)], tolerance=1e-2 if dtype.is_half else 1e-6)
 
@@ -124,7 +129,9 @@ def test_infinite_values_stay_in_their_rows_and_lanes(monkeypatch: pytest.Monkey
         a[2, 3] = np.inf
     program = lowered(outputs, env)
     assert texts(program)[0].startswith("tiled")
-    np.testing.assert_allclose(interpret(program, outputs, env)[0], oracle(outputs, env)[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        interpret(program, outputs, env)[0], oracle(outputs, env)[0], rtol=1e-4, atol=1e-5
+    )
 
 
 # ---------------------------------------------------------------- tensor cores
@@ -134,17 +141,23 @@ TF32 = Tile(16, 32, 8, (16, 32), stages=4, tensor=True)
 
 
 @pytest.mark.thinned
-@pytest.mark.parametrize(("tile", "dtype"), [(HALVES, dt.bfloat16), (HALVES, dt.float16), (TF32, dt.float32)], ids=str)
+@pytest.mark.parametrize(
+    ("tile", "dtype"), [(HALVES, dt.bfloat16), (HALVES, dt.float16), (TF32, dt.float32)], ids=str
+)
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 def test_tensor_cores(form: str, tile: Tile, dtype: Any, tiled: Any) -> None:
-    program = tiled([product(form, 40, 24, 72, dtype=dtype)], tile, tolerance=1e-2 if dtype.is_half else 1e-3)
+    program = tiled(
+        [product(form, 40, 24, 72, dtype=dtype)], tile, tolerance=1e-2 if dtype.is_half else 1e-3
+    )
     assert copies(program) == 2
 
 
 @pytest.mark.parametrize("dtype", [dt.bfloat16, dt.float32], ids=str)
 def test_tensor_cores_on_odd_sizes(dtype: Any, tiled: Any) -> None:
     tile = HALVES if dtype.is_half else TF32
-    program = tiled([product("nn", 19, 21, 23, dtype=dtype)], tile, tolerance=1e-2 if dtype.is_half else 1e-3)
+    program = tiled(
+        [product("nn", 19, 21, 23, dtype=dtype)], tile, tolerance=1e-2 if dtype.is_half else 1e-3
+    )
     assert copies(program) == 0
 
 

@@ -1,4 +1,5 @@
-"""wf.debug_nans for programs of a GPU: the same names, lines and elements as on the CPU, and nothing lost."""
+"""wf.debug_nans for programs of a GPU: the same names, lines and elements as on the CPU, and
+nothing lost."""
 
 from __future__ import annotations
 
@@ -43,7 +44,12 @@ def test_an_operation_inside_of_a_kernel_is_named_in_any_order_of_threads() -> N
     for order in ("forward", "random"):
         with in_order(order):
             error = raised(function)
-            assert (error.op, error.index, error.value, error.gradient) == ("exp", (1234,), math.inf, False)
+            assert (error.op, error.index, error.value, error.gradient) == (
+                "exp",
+                (1234,),
+                math.inf,
+                False,
+            )
     assert np.isfinite(function().cpu().numpy()).all()
 
 
@@ -85,7 +91,10 @@ def test_what_only_the_steps_inside_of_a_kernel_make_has_a_line() -> None:
     def function() -> wf.Tensor:
         return nn.functional.scaled_dot_product_attention(q, q, v * 1.0) * 2.0  # bad
 
-    with wf.debug_nans(), pytest.raises(errors.FloatingPointError, match=r"test_cuda_debug_nans\.py"):
+    with (
+        wf.debug_nans(),
+        pytest.raises(errors.FloatingPointError, match=r"test_cuda_debug_nans\.py"),
+    ):
         function().realize()
 
 
@@ -104,7 +113,10 @@ def test_a_jitted_step_names_the_line_of_a_gradient_and_updates_nothing() -> Non
     good, bad = wf.tensor([1.0, 2.0, 3.0], device="cuda"), wf.tensor([1.0, 0.0, 3.0], device="cuda")
     jitted(good)
     before = w.cpu().numpy()
-    with wf.debug_nans(), pytest.raises(errors.FloatingPointError, match="in the gradient of") as info:
+    with (
+        wf.debug_nans(),
+        pytest.raises(errors.FloatingPointError, match="in the gradient of") as info,
+    ):
         jitted(bad)
     lines, first = inspect.getsourcelines(step)
     assert "# bad" in lines[info.value.line - first] and info.value.index == (1,)

@@ -1,4 +1,5 @@
-"""CUDA C of Loops as text: three kernels whole, what must and must not stand in others, and what compilers make of them."""
+"""CUDA C of Loops as text: three kernels whole, what must and must not stand in others, and what
+compilers make of them."""
 
 import re
 from dataclasses import replace
@@ -37,7 +38,9 @@ from weft.ir.loops.loop import THREAD
 
 X, B, Y = argument("x"), argument("b"), argument("y")
 NOW = Index()
-compiles = pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
+compiles = pytest.mark.skipif(
+    nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler"
+)
 
 SCALED = """\
 #include "weft.cuh"
@@ -74,7 +77,10 @@ def scaled():
     g, c = Var("g", 9), Var("c", 512)
     at = var(g) * 512 + var(c)
     value = op(Op.ADD, op(Op.MUL, load(X, at), load(B, var(c) // 128)), const(0.5, f32))
-    return replace(kernel([X, B, Y], lanes(c, Store(Y, at, value), unroll=4), chunk=g, name="scaled"), threads=(64,))
+    return replace(
+        kernel([X, B, Y], lanes(c, Store(Y, at, value), unroll=4), chunk=g, name="scaled"),
+        threads=(64,),
+    )
 
 
 def test_a_map_loads_whole_pieces_before_it_computes():
@@ -84,7 +90,11 @@ def test_a_map_loads_whole_pieces_before_it_computes():
 def test_registers_of_tiles_leave_room_for_two_blocks():
     g, t = Var("g", 9), Var("t", 64)
     sums = Buf("sums", f32, 64, THREAD)
-    body = Alloc(sums), lanes(t, Store(sums, var(t), load(X, t))), lanes(t, Store(Y, var(t), load(sums, t)))
+    body = (
+        Alloc(sums),
+        lanes(t, Store(sums, var(t), load(X, t))),
+        lanes(t, Store(Y, var(t), load(sums, t))),
+    )
     assert "__launch_bounds__(64, 2)" in emit(prepared(kernel([X, Y], *body, chunk=g)), TARGET)
 
 
@@ -197,7 +207,11 @@ extern "C" __global__ void __launch_bounds__(128) columns_p0(const float* x, flo
 def columns():
     g, c, k, acc = Var("g", 3), Var("c", 1002), Var("k", 50), Buf("acc", f32, 1, REG)
     x = load(X, var(g) * 50200 + var(k) * 1004 + var(c))
-    body = [Alloc(acc, 0.0), serial(k, Reduce(acc, NOW, "add", x)), Store(Y, var(g) * 1004 + var(c), load(acc))]
+    body = [
+        Alloc(acc, 0.0),
+        serial(k, Reduce(acc, NOW, "add", x)),
+        Store(Y, var(g) * 1004 + var(c), load(acc)),
+    ]
     return prepared(kernel([X, Y], lanes(c, *body, unroll=4), chunk=g, name="columns"), 128)
 
 
@@ -215,7 +229,9 @@ def text_of(*body, buffers=(X, Y), threads=64, grid=None):
 def test_products_that_are_summed_are_fused():
     c, acc = Var("c", 20), Buf("acc", f32, 1, REG)
     body = serial(c, Reduce(acc, NOW, "add", op(Op.MUL, load(X, c), load(X, c))))
-    assert "acc = weft_fma(x_0, x_0, acc);" in text_of(Alloc(acc, 0.0), body, Store(Y, NOW, load(acc)))
+    assert "acc = weft_fma(x_0, x_0, acc);" in text_of(
+        Alloc(acc, 0.0), body, Store(Y, NOW, load(acc))
+    )
 
 
 def test_indices_have_64_bits_only_where_they_must():
@@ -239,7 +255,6 @@ def test_rows_that_an_index_chooses_are_loaded_by_vectors():
     assert "weft_load<4>(x + " in emitted(cases()["rows_that_an_index_chooses"].loops)
 
 
-
 def test_rows_of_other_threads_need_one_barrier():
     c, row = Var("c", 100), Buf("row", f32, 100, SCRATCH)
     backwards = lanes(c, Store(Y, var(c), load(row, var(c) * -1 + 99)))
@@ -249,19 +264,31 @@ def test_rows_of_other_threads_need_one_barrier():
 
 def test_neighbouring_lanes_go_to_neighbouring_threads_where_nothing_is_a_vector():
     c = Var("c", 300)
-    assert "threadIdx.x; c < 300" in text_of(lanes(c, Store(Y, var(c) * 3, load(X, var(c) * 5)), unroll=4)).replace("first", "c")
+    assert "threadIdx.x; c < 300" in text_of(
+        lanes(c, Store(Y, var(c) * 3, load(X, var(c) * 5)), unroll=4)
+    ).replace("first", "c")
 
 
 def test_shared_memory_is_what_is_in_use_at_once():
     a, b, c = (Buf(name, f32, 100, SCRATCH) for name in "abc")
     k = Var("k", 100)
     fill = [serial(k, Store(buf, var(k), load(X, k))) for buf in (a, b, c)]
-    body = [Alloc(a), fill[0], Alloc(b), serial(k, Store(b, var(k), load(a, k))), Alloc(c), fill[2], Store(Y, NOW, load(c, 1))]
+    body = [
+        Alloc(a),
+        fill[0],
+        Alloc(b),
+        serial(k, Store(b, var(k), load(a, k))),
+        Alloc(c),
+        fill[2],
+        Store(Y, NOW, load(c, 1)),
+    ]
     assert shared_bytes(prepared(kernel([X, Y], *body)), 0) == 800
 
 
 def test_inputs_are_const():
-    assert "(const float* x, const float* b, float* y, weft_status* status)" in emit(scaled(), TARGET)
+    assert "(const float* x, const float* b, float* y, weft_status* status)" in emit(
+        scaled(), TARGET
+    )
 
 
 # ---------------------------------------------------------------- refusals
@@ -282,8 +309,14 @@ def test_gathered_places_are_not_added_to_by_lanes():
 
 def test_registers_that_loops_deal_out_otherwise_are_refused():
     c, d, kept = Var("c", 128), Var("d", 128), Buf("kept", f32, 128, THREAD)
-    with pytest.raises(EmitError, match="kept is dealt out in pieces of 4 among 64, and of 1 among 64"):
-        text_of(Alloc(kept), lanes(c, Store(kept, var(c), load(X, c)), unroll=4), lanes(d, Store(Y, var(d), load(kept, d))))
+    with pytest.raises(
+        EmitError, match="kept is dealt out in pieces of 4 among 64, and of 1 among 64"
+    ):
+        text_of(
+            Alloc(kept),
+            lanes(c, Store(kept, var(c), load(X, c)), unroll=4),
+            lanes(d, Store(Y, var(d), load(kept, d))),
+        )
 
 
 def test_transcendental_ops_are_refused():

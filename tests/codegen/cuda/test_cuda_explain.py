@@ -1,4 +1,5 @@
-"""What wf.explain and wf.dump say of programs of a GPU, and what the assembler tells of their kernels."""
+"""What wf.explain and wf.dump say of programs of a GPU, and what the assembler tells of their
+kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def test_launches_are_listed() -> None:
     assert f"launch    {launch.blocks} blocks of {launch.threads} threads" in str(kernel)
 
 
-def test_registers_and_spills_are_those_that_the_assembler_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registers_and_spills_are_those_that_the_assembler_reports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Told:
         def function(self, name: str, shared: int) -> str:
             return name
@@ -36,7 +39,9 @@ def test_registers_and_spills_are_those_that_the_assembler_reports(monkeypatch: 
         monkeypatch.setattr(driver, "build_many", lambda texts: [Built(b"", {}) for _ in texts])
         (kernel,) = wf.explain(wf.zeros(8, device="cuda").exp()).kernels
     (launch,) = kernel.launches
-    assert (launch.registers, launch.spilled) == (40, 12) and "40 registers, 12 B spilled" in str(kernel)
+    assert (launch.registers, launch.spilled) == (40, 12) and "40 registers, 12 B spilled" in str(
+        kernel
+    )
 
 
 def test_a_report_of_a_gpu_names_it_its_blocks_and_its_bounds() -> None:
@@ -45,10 +50,16 @@ def test_a_report_of_a_gpu_names_it_its_blocks_and_its_bounds() -> None:
     report = wf.explain(x.softmax(axis=1))
     (kernel,), (launch,) = report.kernels, report.kernels[0].launches
     assert report.device == "cuda:0" and kernel.threads == launch.blocks * launch.threads
-    assert kernel.predicted is not None and kernel.predicted > 0 and kernel.bound in ("memory", "compute", "launch")
+    assert (
+        kernel.predicted is not None
+        and kernel.predicted > 0
+        and kernel.bound in ("memory", "compute", "launch")
+    )
     told = json.loads(json.dumps(report.to_dict()))
     assert told["kernels"][0]["launches"][0]["blocks"] == launch.blocks
-    assert f"{launch.blocks} x {launch.threads}" in report._repr_html_() and "on cuda:0" in str(report)
+    assert f"{launch.blocks} x {launch.threads}" in report._repr_html_() and "on cuda:0" in str(
+        report
+    )
 
 
 def test_one_kernel_holds_on_a_gpu() -> None:

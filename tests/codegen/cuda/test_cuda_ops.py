@@ -1,4 +1,5 @@
-"""Every op as CUDA C on the emulated device, against the oracle: values, special values, gradients, orders of threads."""
+"""Every op as CUDA C on the emulated device, against the oracle: values, special values, gradients,
+orders of threads."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from weft.ir.graph.op import Op
 from weft.ir.ops.interp import run as oracle
 
 pytestmark = needs_compiler
+
 
 def _program(row: Row):  # type: ignore[no-untyped-def]
     arguments = leaves(row)
@@ -40,7 +42,9 @@ def test_row_equals_the_oracle_in_any_order_of_threads(row: Row) -> None:
         env = dict(zip(arguments, values(row, rng, specials), strict=True))
         (got,), (want,) = execute(program, outputs, env), oracle(outputs, env)
         assert_matches(got, np.asarray(want), row.ulp, row.magnitude)
-        for order in list(ORDERS)[1:] if not specials else ():  # a NaN would hide what depends on the order
+        for order in (
+            list(ORDERS)[1:] if not specials else ()
+        ):  # a NaN would hide what depends on the order
             with in_order(order, seed=zlib.crc32(row.name.encode())):
                 assert_same_bits(execute(program, outputs, env), [got])
 
@@ -49,7 +53,11 @@ def _gradient(row: Row):  # type: ignore[no-untyped-def]
     arguments = leaves(row)
     output = row.build(*arguments)
     seed = leaf(*output.shape, dtype=output.dtype)
-    found = [d for d in vjp([output], [seed], [a for a in arguments if a.dtype.is_float]) if d is not None]
+    found = [
+        d
+        for d in vjp([output], [seed], [a for a in arguments if a.dtype.is_float])
+        if d is not None
+    ]
     return arguments, output, seed, found, compiled(found)
 
 
@@ -60,7 +68,9 @@ _gradients = Programs(DIFFERENTIABLE, _gradient)
 def test_gradient_of_row_equals_the_oracle(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
     arguments, output, seed, found, program = _gradients[row]
-    env = dict(zip(arguments, values(row, rng), strict=True)) | {seed: rng.standard_normal(output.shape).astype(np.float32)}
+    env = dict(zip(arguments, values(row, rng), strict=True)) | {
+        seed: rng.standard_normal(output.shape).astype(np.float32)
+    }
     with in_order("random", seed=1):
         results = execute(program, found, env)
     for got, want in zip(results, oracle(found, env), strict=True):

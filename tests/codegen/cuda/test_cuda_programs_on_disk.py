@@ -29,8 +29,8 @@ class Keeping(TextDriver):
 
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]:
-    """What is compiled for the GPU from here on, with a cache of its own. What other tests left waiting on the CPU
-    does not count.
+    """What is compiled for the GPU from here on, with a cache of its own. What other tests left
+    waiting on the CPU does not count.
     """
     found: list[str] = []
     made, unit, used = stages.build, devices._gpus.get(0), {*graph.used}
@@ -71,7 +71,9 @@ def test_a_later_process_builds_nothing(builds: list[str], monkeypatch: pytest.M
     assert builds == ["program"] and not second.texts
 
 
-def test_a_program_whose_image_is_gone_is_built_again(builds: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_whose_image_is_gone_is_built_again(
+    builds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     process(monkeypatch)
     softmax()
     monkeypatch.setattr(images, "find", lambda name, arch: None)
@@ -80,7 +82,9 @@ def test_a_program_whose_image_is_gone_is_built_again(builds: list[str], monkeyp
     assert builds == ["program", "program"] and len(second.texts) == 1
 
 
-def test_another_architecture_has_kernels_of_its_own(builds: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_architecture_has_kernels_of_its_own(
+    builds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     process(monkeypatch)
     softmax()
     other = process(monkeypatch)
@@ -89,7 +93,9 @@ def test_another_architecture_has_kernels_of_its_own(builds: list[str], monkeypa
     assert builds == ["program", "program"] and len(other.texts) == 1
 
 
-def test_without_a_compiler_what_is_missing_is_named(builds: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_what_is_missing_is_named(
+    builds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing() -> Compiler:
         raise errors.DeviceError(build.MISSING)
 

@@ -1,4 +1,5 @@
-"""Random graphs as CUDA programs on the emulated device. In: graphs of fuzz.py. Out: what the oracle gives, in any order."""
+"""Random graphs as CUDA programs on the emulated device. In: graphs of fuzz.py. Out: what the
+oracle gives, in any order."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from harness import assert_same_bits
 from opspec import assert_matches
 
 pytestmark = needs_compiler
+
 
 def _case(seed: list[int]):  # type: ignore[no-untyped-def]
     """The first graph from the seed on that does not amplify rounding errors beyond comparison."""

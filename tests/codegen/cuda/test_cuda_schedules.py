@@ -1,4 +1,5 @@
-"""Kernels to loops for CUDA: every schedule is verified, interpreted and run on the emulated device; sums have one order."""
+"""Kernels to loops for CUDA: every schedule is verified, interpreted and run on the emulated
+device; sums have one order."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def test_loops_interpreted_equal_the_oracle(case: Case) -> None:
     env = normal_inputs(outputs)
     with case.limited():
         program = lowered(outputs, env)
-    assert all(len(k.step.loops.threads) == len(k.step.loops.phases) for k in program.lowered.kernels)
+    assert all(
+        len(k.step.loops.threads) == len(k.step.loops.phases) for k in program.lowered.kernels
+    )
     for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
         assert_close(got, np.asarray(want), 1e-5)
 
@@ -83,13 +86,18 @@ def test_all_updates_may_fall_on_the_one_element_of_a_result() -> None:
     assert execute(compiled(outputs), outputs, env)[0].tolist() == [136]
 
 
-FEW = [row for row in ROWS if not row.name.startswith("argsort")][::8]  # the emulated device runs them all
+FEW = [row for row in ROWS if not row.name.startswith("argsort")][
+    ::8
+]  # the emulated device runs them all
 
 
 @pytest.mark.parametrize("row", FEW, ids=lambda r: r.name)
 def test_ops_interpreted_equal_the_oracle(row: Row) -> None:
     ins = leaves(row)
-    outputs, env = [row.build(*ins)], dict(zip(ins, values(row, np.random.default_rng(3)), strict=True))
+    outputs, env = (
+        [row.build(*ins)],
+        dict(zip(ins, values(row, np.random.default_rng(3)), strict=True)),
+    )
     program = lowered(outputs, env)
     for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
         assert_matches(got, np.asarray(want), max(4, row.ulp), row.magnitude)
@@ -109,11 +117,16 @@ def test_loops_do_not_depend_on_the_number_of_multiprocessors(case: Case) -> Non
     outputs = case.outputs()
     with case.limited():
         few, many = (lowered(outputs, target=CudaTarget("sm_80", n)).program for n in (16, 132))
-    assert [(show(c.loops), c.params) for c in few.calls] == [(show(c.loops), c.params) for c in many.calls]
+    assert [(show(c.loops), c.params) for c in few.calls] == [
+        (show(c.loops), c.params) for c in many.calls
+    ]
 
 
 def test_batches_of_other_sizes_run_the_same_kernel() -> None:
-    texts = {show(lowered([graph.reduce("add", leaf(n, 700), (1,))]).program.calls[0].loops) for n in (3, 5, 200)}
+    texts = {
+        show(lowered([graph.reduce("add", leaf(n, 700), (1,))]).program.calls[0].loops)
+        for n in (3, 5, 200)
+    }
     assert len(texts) == 1
 
 

@@ -1,4 +1,5 @@
-"""The device of the CUDA tests: kernels written by hand are right in any order of threads, and planted mistakes are found."""
+"""The device of the CUDA tests: kernels written by hand are right in any order of threads, and
+planted mistakes are found."""
 
 from __future__ import annotations
 
@@ -92,7 +93,10 @@ def narrowed(kind: str, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("kind", ["bf16", "f16", "tf32"])
 def test_products_of_matrix_fragments(device, kind):
-    (a, va), (b, vb) = (narrowed(kind, RNG.standard_normal(shape).astype(np.float32)) for shape in [(16, 48), (48, 8)])
+    (a, va), (b, vb) = (
+        narrowed(kind, RNG.standard_normal(shape).astype(np.float32))
+        for shape in [(16, 48), (48, 8)]
+    )
     c = run(device, samples.tile(kind), 1, 32, [a, b, np.zeros((16, 8), np.float32), 48], 768)[2]
     np.testing.assert_allclose(c, va @ vb, atol=1e-5)
 
@@ -106,7 +110,9 @@ def test_the_lowest_failed_check_is_reported_with_its_value(device):
 
 
 def test_a_status_without_failure_stays(device):
-    status = run(device, samples.CHECKS, 1, 64, [np.zeros(64, np.int64), np.zeros(64, np.float32), 5])[2]
+    status = run(
+        device, samples.CHECKS, 1, 64, [np.zeros(64, np.int64), np.zeros(64, np.float32), 5]
+    )[2]
     assert status.tolist() == [-1, 0]
 
 
@@ -114,7 +120,10 @@ def test_a_status_without_failure_stays(device):
 
 FAULTS = {
     (name, number): samples.with_fault(text, number)
-    for name, text, numbers in [("matmul", samples.MATMUL, (1, 2, 3)), ("pipeline", samples.PIPELINE, (1, 2))]
+    for name, text, numbers in [
+        ("matmul", samples.MATMUL, (1, 2, 3)),
+        ("pipeline", samples.PIPELINE, (1, 2)),
+    ]
     for number in numbers
 }
 
@@ -138,10 +147,14 @@ def test_copies_that_arrive_early_hide_a_wrong_wait():
 
 def test_an_address_out_of_bounds_names_block_and_thread(driver):
     a = np.zeros((48, 48), np.float32)
-    place = "matmul_fault3_p0: block 6: thread 240: illegal .*, 0 bytes behind an allocation of 9216"
+    place = (
+        "matmul_fault3_p0: block 6: thread 240: illegal .*, 0 bytes behind an allocation of 9216"
+    )
     with pytest.raises(EmulatorError, match=place):
         run(driver, FAULTS["matmul", 3], 9, 256, [a, a, a, 48], 2048)
-    assert run(driver, samples.MATMUL, 9, 256, [a, a, a + 1, 48], 2048)[2].max() == 0  # the device is still usable
+    assert (
+        run(driver, samples.MATMUL, 9, 256, [a, a, a + 1, 48], 2048)[2].max() == 0
+    )  # the device is still usable
 
 
 @pytest.mark.parametrize(
@@ -151,7 +164,10 @@ def test_an_address_out_of_bounds_names_block_and_thread(driver):
         ("elsewhere", "thread 0 waits for the block at line 9, thread 40 at line 11"),
         ("lanes", "thread 0, line 15: waits for its warp, of which thread 31 has finished"),
         ("misaligned", "is not aligned to 8 bytes"),
-        ("overrun", r"thread 0: illegal memory access at .*, 0 bytes behind the shared memory of 0 bytes"),
+        (
+            "overrun",
+            r"thread 0: illegal memory access at .*, 0 bytes behind the shared memory of 0 bytes",
+        ),
     ],
 )
 def test_what_a_gpu_would_hang_on_or_trap_at_is_an_error(driver, name, message):
@@ -172,8 +188,12 @@ def told(tmp_path_factory) -> dict[str, str]:
     """What ThreadSanitizer says of each kernel of race_cases.py."""
     if races.sanitizer() is None:
         pytest.skip("no ThreadSanitizer")
-    line, environment = races.command(["-m", "cuda_emulator.race_cases"], f"{tmp_path_factory.mktemp('log')}/races")
-    done = subprocess.run(line, env=environment, cwd=KIT, capture_output=True, text=True, check=True)
+    line, environment = races.command(
+        ["-m", "cuda_emulator.race_cases"], f"{tmp_path_factory.mktemp('log')}/races"
+    )
+    done = subprocess.run(
+        line, env=environment, cwd=KIT, capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -186,4 +206,6 @@ def test_right_kernels_have_no_races(told, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", race_cases.WRONG)
 def test_races_are_found_and_name_the_line(told, name):
-    assert re.search(rf"data race(.|\n)*{build.symbols(race_cases.WRONG[name][0])[0]}.cu:\d+", told[name])
+    assert re.search(
+        rf"data race(.|\n)*{build.symbols(race_cases.WRONG[name][0])[0]}.cu:\d+", told[name]
+    )

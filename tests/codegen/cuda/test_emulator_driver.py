@@ -1,4 +1,5 @@
-"""The emulated device as a driver: memory with guards, limits, launches that are refused, captured launches."""
+"""The emulated device as a driver: memory with guards, limits, launches that are refused, captured
+launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""codegen/cuda/weft.cuh for a GPU: compilers of CUDA C take every helper, without spills, and vectors are whole accesses."""
+"""codegen/cuda/weft.cuh for a GPU: compilers of CUDA C take every helper, without spills, and
+vectors are whole accesses."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from weft.codegen.cuda.toolchain.build import compile_text, ptx
 from weft.ir.graph import dtype as dt
 
 ARCHES = ("sm_80", *rarely("sm_75", "sm_90a"))
-compiled = pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
+compiled = pytest.mark.skipif(
+    nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler"
+)
 emulated = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 
 
@@ -50,9 +53,13 @@ def test_vectors_hold_their_elements_in_order(dtype):
     n = 16 // dtype.itemsize
     a = np.arange(2 * 64 * n).reshape(-1, n).astype(dtype.carrier)
     b = a[::-1].copy()
-    x, y = run(EmulatorDriver(), VECTORS[dtype.name], 2, 64, [a, b, np.zeros_like(a), np.zeros_like(a)])[2:4]
+    x, y = run(
+        EmulatorDriver(), VECTORS[dtype.name], 2, 64, [a, b, np.zeros_like(a), np.zeros_like(a)]
+    )[2:4]
     np.testing.assert_array_equal(x, np.concatenate([b[:, ::-1][:, : n // 2], a[:, n // 2 :]], 1))
-    np.testing.assert_array_equal(y, np.concatenate([b[:, : n - n // 2], a[:, : n // 2][:, ::-1]], 1))
+    np.testing.assert_array_equal(
+        y, np.concatenate([b[:, : n - n // 2], a[:, : n // 2][:, ::-1]], 1)
+    )
 
 
 @compiled

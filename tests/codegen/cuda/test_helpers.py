@@ -1,4 +1,5 @@
-"""What the helpers of CUDA kernels compute of one value or two: casts, integers, floats, as codegen/cuda/weft.cuh says."""
+"""What the helpers of CUDA kernels compute of one value or two: casts, integers, floats, as
+codegen/cuda/weft.cuh says."""
 
 from __future__ import annotations
 
@@ -36,6 +37,8 @@ from weft.ir.ops.values import convert
 from weft.runtime.cuda.driver import Driver
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
+
+
 @cache
 def emulated() -> Driver:
     found = EmulatorDriver()
@@ -43,7 +46,9 @@ def emulated() -> Driver:
     return found
 
 
-DEVICES: dict[str, Callable[[], Driver | None]] = {"emulated": emulated} | ({"gpu": gpu} if gpu() else {})
+DEVICES: dict[str, Callable[[], Driver | None]] = {"emulated": emulated} | (
+    {"gpu": gpu} if gpu() else {}
+)
 _device: list[Driver | None] = []
 
 
@@ -83,21 +88,42 @@ def float32_samples() -> np.ndarray:
     with np.errstate(over="ignore"):
         edges = np.concatenate([EDGES, -EDGES]).astype(np.float32)
     halves = np.arange(65536, dtype=np.uint32)
-    near_bf16 = (halves[:, None] << 16 | np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)).ravel().view(np.float32)
-    return np.concatenate([edges, near_bf16, rng.integers(0, 2**32, 50_000, np.uint32).view(np.float32)])
+    near_bf16 = (
+        (halves[:, None] << 16 | np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32))
+        .ravel()
+        .view(np.float32)
+    )
+    return np.concatenate(
+        [edges, near_bf16, rng.integers(0, 2**32, 50_000, np.uint32).view(np.float32)]
+    )
 
 
 def float64_samples() -> np.ndarray:
-    """Values between, at and just beside the midpoints of 16-bit floats, where a rounding to float32 first goes wrong."""
+    """Values between, at and just beside the midpoints of 16-bit floats, where a rounding to
+    float32 first goes wrong."""
     bits = np.arange(0, 65536, 7, dtype=np.uint32)
     with np.errstate(all="ignore"):
-        middles = np.concatenate([(bits << 16 | 0x8000).view(np.float32).astype(np.float64), float16_middles()])
-        return np.concatenate([middles, middles * (1 + 2**-40), middles * (1 - 2**-40), EDGES, -EDGES, [1e300, -1e300, 1e-300]])
+        middles = np.concatenate(
+            [(bits << 16 | 0x8000).view(np.float32).astype(np.float64), float16_middles()]
+        )
+        return np.concatenate(
+            [
+                middles,
+                middles * (1 + 2**-40),
+                middles * (1 - 2**-40),
+                EDGES,
+                -EDGES,
+                [1e300, -1e300, 1e-300],
+            ]
+        )
 
 
 def float16_middles() -> np.ndarray:
     halves = np.arange(0, 0x7BFF, dtype=np.uint16)
-    low, high = halves.view(np.float16).astype(np.float64), (halves + np.uint16(1)).view(np.float16).astype(np.float64)
+    low, high = (
+        halves.view(np.float16).astype(np.float64),
+        (halves + np.uint16(1)).view(np.float16).astype(np.float64),
+    )
     return (low + high) / 2
 
 
@@ -121,7 +147,10 @@ def test_every_16_bit_float_becomes_a_wider_one(name, to):
 def test_floats_round_once_to_float16(samples):
     x = samples()
     with np.errstate(all="ignore"):
-        assert_same(apply(CASTS[x.dtype.name, "float16"], np.uint16, x).view(np.float16), x.astype(np.float16))
+        assert_same(
+            apply(CASTS[x.dtype.name, "float16"], np.uint16, x).view(np.float16),
+            x.astype(np.float16),
+        )
 
 
 @pytest.mark.parametrize("samples", [float32_samples, float64_samples])
@@ -152,10 +181,16 @@ def numbers(name: str) -> np.ndarray:
         return np.arange(0, 65536, 13).astype(np.uint16)
     powers = np.array([2.0**k for k in (7, 8, 15, 16, 24, 31, 32, 53, 63, 64, 100)])
     if name in FLOATS:
-        x = np.concatenate([powers, powers - 1, powers + 1, powers * (1 - 2**-20), [0.0, 0.5, 1.5, np.inf, np.nan]])
+        x = np.concatenate(
+            [powers, powers - 1, powers + 1, powers * (1 - 2**-20), [0.0, 0.5, 1.5, np.inf, np.nan]]
+        )
         return np.concatenate([x, -x]).astype(name)
     low, high = dt.limits(dt.BY_NAME[name])
-    edges = [v for k in (0, 1, 7, 8, 15, 16, 24, 31, 32, 53, 54, 62, 63) for v in (2**k - 1, 2**k, 2**k + 1, 3 * 2**k // 2)]
+    edges = [
+        v
+        for k in (0, 1, 7, 8, 15, 16, 24, 31, 32, 53, 54, 62, 63)
+        for v in (2**k - 1, 2**k, 2**k + 1, 3 * 2**k // 2)
+    ]
     inside = [v for v in (low, high, *edges, *(-v for v in edges)) if low <= v <= high]
     return np.concatenate([np.array(inside, name), rng.integers(low, high, 200, name)])
 
@@ -180,9 +215,18 @@ def operands(name: str) -> tuple[np.ndarray, np.ndarray]:
     x = numbers(name)
     if name in INTS:
         width = 8 * x.itemsize
-        small = [v for v in (-width - 1, -2, -1, 0, 1, 2, 3, 7, width - 1, width, width + 1) if v >= 0 or name[0] == "i"]
-        return tuple(a.ravel() for a in np.meshgrid(x, np.concatenate([np.array(small, name), x[:9]])))  # type: ignore[return-value]
-    return tuple(a.ravel() for a in np.meshgrid(x, np.concatenate([x[::3], x[-5:], -x[:5] if name != "bool" else x])))  # type: ignore[return-value]
+        small = [
+            v
+            for v in (-width - 1, -2, -1, 0, 1, 2, 3, 7, width - 1, width, width + 1)
+            if v >= 0 or name[0] == "i"
+        ]
+        return tuple(
+            a.ravel() for a in np.meshgrid(x, np.concatenate([np.array(small, name), x[:9]]))
+        )  # type: ignore[return-value]
+    return tuple(
+        a.ravel()
+        for a in np.meshgrid(x, np.concatenate([x[::3], x[-5:], -x[:5] if name != "bool" else x]))
+    )  # type: ignore[return-value]
 
 
 def wrapped(values: list[int], name: str) -> np.ndarray:
@@ -213,14 +257,18 @@ INTEGER = {
 @pytest.mark.parametrize("op", INTEGER)
 def test_operations_of_integers_wrap_and_never_trap(op, name):
     a, b = operands(name)
-    wanted = [INTEGER[op](p, q, 8 * a.itemsize) for p, q in zip(a.tolist(), b.tolist(), strict=True)]
+    wanted = [
+        INTEGER[op](p, q, 8 * a.itemsize) for p, q in zip(a.tolist(), b.tolist(), strict=True)
+    ]
     np.testing.assert_array_equal(apply(BINARY[f"{op}_{name}"], name, a, b), wrapped(wanted, name))
 
 
 @pytest.mark.parametrize("name", INTS)
 def test_negation_wraps(name):
     a = numbers(name)
-    np.testing.assert_array_equal(apply(NEGATIONS[f"neg_{name}"], name, a), wrapped([-v for v in a.tolist()], name))
+    np.testing.assert_array_equal(
+        apply(NEGATIONS[f"neg_{name}"], name, a), wrapped([-v for v in a.tolist()], name)
+    )
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -239,8 +287,13 @@ def test_the_maximum_of_floats_keeps_not_a_number_and_the_first_of_equals(name):
 @pytest.mark.parametrize("name", FLOATS)
 def test_ldexp_rounds_once_down_to_subnormal_numbers(name):
     mantissas = np.array([1.0, -1.5, 1.999, np.pi, 0.0, -0.0, np.inf, np.nan], name)
-    exponents = np.concatenate([np.arange(-1200, 1200, 7), [-(2**31), 2**31 - 1, -149, -150, -1074, -1075, 127, 128]])
-    a, b = (v.ravel() for v in np.meshgrid(mantissas, exponents.astype("int32" if name == "float32" else "int64")))
+    exponents = np.concatenate(
+        [np.arange(-1200, 1200, 7), [-(2**31), 2**31 - 1, -149, -150, -1074, -1075, 127, 128]]
+    )
+    a, b = (
+        v.ravel()
+        for v in np.meshgrid(mantissas, exponents.astype("int32" if name == "float32" else "int64"))
+    )
     with np.errstate(all="ignore"):
         assert_same(apply(LDEXP[name], name, a, b), np.ldexp(a, b))
 
@@ -257,7 +310,9 @@ def test_functions_that_are_rounded_once(op, reference, name):
 def test_fused_products_round_once(name):
     a, b = (v[:1500] for v in operands(name))
     with np.errstate(all="ignore"):
-        c = np.where(np.arange(a.size) % 3 > 0, -(a * b), np.resize(numbers(name), a.size)).astype(name)
+        c = np.where(np.arange(a.size) % 3 > 0, -(a * b), np.resize(numbers(name), a.size)).astype(
+            name
+        )
         c[~np.isfinite(c)] = 1
         wanted = np.array([OPS[Op.FMA](*v) for v in zip(a, b, c, strict=True)], name)
     assert_same(apply(FMA[name], name, a, b, c), wanted)
@@ -265,7 +320,10 @@ def test_fused_products_round_once(name):
 
 @pytest.mark.parametrize("name", HALVES)
 def test_two_halves_in_a_word(name):
-    a, b = np.array([1.5, -2.25, 1e5, 0.0], np.float32), np.array([-0.0, 3.0, 1e-3, 7.0], np.float32)
+    a, b = (
+        np.array([1.5, -2.25, 1e5, 0.0], np.float32),
+        np.array([-0.0, 3.0, 1e-3, 7.0], np.float32),
+    )
     halves = [apply(CASTS["float32", name], np.uint16, v).astype(np.uint32) for v in (a, b)]
     np.testing.assert_array_equal(apply(PACK[name], np.uint32, a, b), halves[0] | halves[1] << 16)
 
@@ -276,17 +334,26 @@ def test_a_bitcast_keeps_the_bits(pair):
     x = numbers(source)
     wanted = x != 0 if to == "bool" else x.view(carrier(to))
     found = apply(BITCASTS[pair], carrier(to), x)
-    np.testing.assert_array_equal(found.view(f"u{found.itemsize}"), wanted.view(f"u{found.itemsize}"))
+    np.testing.assert_array_equal(
+        found.view(f"u{found.itemsize}"), wanted.view(f"u{found.itemsize}")
+    )
 
 
 def test_tf32_rounds_ties_away_and_keeps_not_a_number():
-    x = np.array([1.0, 1 + 2**-11, 1 + 3 * 2**-11, -1 - 2**-11, 1 + 2**-12, np.inf, -np.inf, np.nan], np.float32)
-    wanted = np.array([1.0, 1 + 2**-10, 1 + 2**-9, -1 - 2**-10, 1.0, np.inf, -np.inf, np.nan], np.float32)
+    x = np.array(
+        [1.0, 1 + 2**-11, 1 + 3 * 2**-11, -1 - 2**-11, 1 + 2**-12, np.inf, -np.inf, np.nan],
+        np.float32,
+    )
+    wanted = np.array(
+        [1.0, 1 + 2**-10, 1 + 2**-9, -1 - 2**-10, 1.0, np.inf, -np.inf, np.nan], np.float32
+    )
     assert_same(apply(OTHERS["tf32"], np.uint32, x).view(np.float32), wanted)
 
 
 def test_an_index_out_of_range_is_0():
-    np.testing.assert_array_equal(apply(OTHERS["clamped"], np.int64, np.array([-1, 0, 6, 7, 2**62])), [0, 0, 6, 0, 0])
+    np.testing.assert_array_equal(
+        apply(OTHERS["clamped"], np.int64, np.array([-1, 0, 6, 7, 2**62])), [0, 0, 6, 0, 0]
+    )
 
 
 def test_reductions_of_bools_are_or_and_and():

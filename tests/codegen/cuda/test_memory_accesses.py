@@ -1,4 +1,5 @@
-"""How warps touch memory: what is counted of kernels by hand is known, and default schedules waste little."""
+"""How warps touch memory: what is counted of kernels by hand is known, and default schedules waste
+little."""
 
 from __future__ import annotations
 
@@ -62,11 +63,23 @@ SHARED = {
     "s_vectors_for_half_warps": ("weft_store(y, weft_load<4>(s + t / 16 * 4));", 4, 4),
     "s_vectors_by_columns": ("weft_store(y, weft_load<4>(s + t % 16 * 4));", 8, 8),
     "s_vectors_by_zigzag": ("weft_store(y, weft_load<4>(s + t / 2 % 8 * 4));", 4, 4),
-    "s_vectors_by_rows_of_zigzag": ("weft_store(y, weft_load<4>(s + (t % 2 + t / 16 * 2) * 4));", 4, 4),
+    "s_vectors_by_rows_of_zigzag": (
+        "weft_store(y, weft_load<4>(s + (t % 2 + t / 16 * 2) * 4));",
+        4,
+        4,
+    ),
     "s_copies": ("weft_cp_async<16>(s + 4 * t, x + 4 * t);", 8, 8),
     "s_matrices": ("unsigned r[4]; weft_ldmatrix_x4(r, s + 20 * (t % 32)); y[t] = r[0];", 8, 8),
-    "s_matrices_in_one_bank": ("unsigned r[4]; weft_ldmatrix_x4(r, s + 32 * (t % 32)); y[t] = r[0];", 64, 8),
-    "s_half_the_matrices": ("unsigned r[2]; weft_ldmatrix_x2(r, s + 20 * (t % 32)); y[t] = r[0];", 4, 4),
+    "s_matrices_in_one_bank": (
+        "unsigned r[4]; weft_ldmatrix_x4(r, s + 32 * (t % 32)); y[t] = r[0];",
+        64,
+        8,
+    ),
+    "s_half_the_matrices": (
+        "unsigned r[2]; weft_ldmatrix_x2(r, s + 20 * (t % 32)); y[t] = r[0];",
+        4,
+        4,
+    ),
 }
 
 
@@ -129,8 +142,14 @@ def turned(dtype: dt.DType) -> list[Node]:
 MAPS: dict[str, Callable[[], list[Node]]] = {
     "map": lambda: [g.exp(g.add_row(leaf(32, 1024), leaf(1024)))],
     "map_of_halves": lambda: [g.exp(leaf(32, 1024, dtype=dt.bfloat16))],
-    "rows_of_warps": lambda: [g.softmax(leaf(64, 96)), g.layer_norm(leaf(64, 96), leaf(96), leaf(96))],
-    "rows_of_blocks": lambda: [g.softmax(leaf(3, 2048)), g.layer_norm(leaf(3, 2048), leaf(2048), leaf(2048))],
+    "rows_of_warps": lambda: [
+        g.softmax(leaf(64, 96)),
+        g.layer_norm(leaf(64, 96), leaf(96), leaf(96)),
+    ],
+    "rows_of_blocks": lambda: [
+        g.softmax(leaf(3, 2048)),
+        g.layer_norm(leaf(3, 2048), leaf(2048), leaf(2048)),
+    ],
     "sum": lambda: sums(1 << 15, axis=0),
     "sums_of_columns": lambda: sums(256, 128, axis=0),
     "turned": lambda: turned(dt.float32),
@@ -151,8 +170,15 @@ def factors(form: str, dtype: dt.DType) -> list[Node]:
     """A product of 128 x 128 x 64, whose result is of float32."""
     if dtype is dt.float32:
         return [product(form, 128, 128, 64)]
-    a, b = leaf(*((128, 64), (64, 128))[form[0] == "t"], dtype=dtype), leaf(*((64, 128), (128, 64))[form[1] == "t"], dtype=dtype)
-    return [in_float32(g.matmul, *(transposed(x) if f == "t" else x for x, f in zip((a, b), form, strict=True)))]
+    a, b = (
+        leaf(*((128, 64), (64, 128))[form[0] == "t"], dtype=dtype),
+        leaf(*((64, 128), (128, 64))[form[1] == "t"], dtype=dtype),
+    )
+    return [
+        in_float32(
+            g.matmul, *(transposed(x) if f == "t" else x for x, f in zip((a, b), form, strict=True))
+        )
+    ]
 
 
 LARGEST = {  # how: (tile, dtype, target)
@@ -165,7 +191,9 @@ LARGEST = {  # how: (tile, dtype, target)
 @pytest.mark.thinned
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("how", LARGEST)
-def test_products_ask_for_whole_sectors_and_meet_all_banks(how: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_ask_for_whole_sectors_and_meet_all_banks(
+    how: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tile, dtype, target = LARGEST[how]
     tiled_by(tile, monkeypatch)
     assert total(factors(form, dtype), shared=False, target=target) <= 1.1
@@ -178,7 +206,10 @@ def tiled_by(tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_convolutions_meet_all_banks(monkeypatch: pytest.MonkeyPatch) -> None:
     tiled_by(tensor_tiles(2)[1], monkeypatch)
-    assert total(conv((1, 32, 16, 16), (64, 32, 3, 3), pad=1, dtype=dt.bfloat16)[:1], shared=True) <= 1.1
+    assert (
+        total(conv((1, 32, 16, 16), (64, 32, 3, 3), pad=1, dtype=dt.bfloat16)[:1], shared=True)
+        <= 1.1
+    )
 
 
 def test_attention_on_tensor_cores_wastes_little() -> None:

@@ -1,4 +1,5 @@
-"""Products and convolutions on the emulated device, in every order of threads; default kernels on three architectures."""
+"""Products and convolutions on the emulated device, in every order of threads; default kernels on
+three architectures."""
 
 from __future__ import annotations
 
@@ -37,7 +38,10 @@ def check(outputs: list[Node], tolerance: float, target: CudaTarget = SM80) -> C
     """The same bits in every order of threads, near the oracle's values."""
     env = normal_inputs(outputs)
     program = lowered(outputs, env, target)
-    runs = [on_device(EmulatorDriver(order=order, seed=5), program, outputs, env) for order in (FORWARD, REVERSE, RANDOM)]
+    runs = [
+        on_device(EmulatorDriver(order=order, seed=5), program, outputs, env)
+        for order in (FORWARD, REVERSE, RANDOM)
+    ]
     for got, want in zip(runs[0], oracle(outputs, env), strict=True):
         error = np.linalg.norm(got.astype("d").ravel() - np.asarray(want).astype("d").ravel())
         assert error <= tolerance * np.linalg.norm(np.asarray(want).astype("d").ravel()), error
@@ -49,7 +53,9 @@ def check(outputs: list[Node], tolerance: float, target: CudaTarget = SM80) -> C
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Tile], None]:
     """Makes every contraction tiled, in tiles of one kind."""
-    return lambda tile: monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test"))
+    return lambda tile: monkeypatch.setattr(
+        contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test")
+    )
 
 
 @pytest.fixture
@@ -61,7 +67,9 @@ def always_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize(("tile", "form"), list(zip(TILES, ["nn", "nt", "tn", "tt"] * 3, strict=False)), ids=str)
+@pytest.mark.parametrize(
+    ("tile", "form"), list(zip(TILES, ["nn", "nt", "tn", "tt"] * 3, strict=False)), ids=str
+)
 def test_tiles(tile: Tile, form: str, use: Any) -> None:
     use(tile)
     m, n, k = tile.rows + 3, tile.lanes + 4, 2 * tile.k + 3
@@ -77,7 +85,10 @@ TENSOR += list(zip(tensor_tiles(4)[::2], ["tt", "tn", "nt", "nn"] * 3, [F] * 9, 
 def test_tensor_tiles(tile: Tile, form: str, dtype: Any, use: Any) -> None:
     use(tile)
     m, n, k = tile.rows + 8, tile.lanes + 8, 5 * tile.k + 8
-    a, b = (leaf(*s, dtype=dtype) for s in (((m, k) if form[0] == "n" else (k, m)), ((k, n) if form[1] == "n" else (n, k))))
+    a, b = (
+        leaf(*s, dtype=dtype)
+        for s in (((m, k) if form[0] == "n" else (k, m)), ((k, n) if form[1] == "n" else (n, k)))
+    )
     a, b = (transposed(x) if f == "t" else x for x, f in zip((a, b), form, strict=True))
     check([in_float32(g.matmul, a, b)], 1e-6 if dtype.is_half else 1e-3)
 
@@ -123,7 +134,9 @@ def test_what_stands_around_a_product(case: Callable[[], list[Node]]) -> None:
 
 @needs_compiler
 @pytest.mark.usefixtures("always_tiled")
-@pytest.mark.parametrize("case", [bias_gelu_residual, relu_and_mask, strided], ids=lambda c: c.__name__)
+@pytest.mark.parametrize(
+    "case", [bias_gelu_residual, relu_and_mask, strided], ids=lambda c: c.__name__
+)
 def test_what_stands_around_a_product_on_tensor_cores(case: Callable[[], list[Node]]) -> None:
     assert "on tensor cores" in " ".join(texts(check(case(), 1e-3, TF32)))
 
@@ -149,7 +162,9 @@ def test_registers_suffice_for_every_tile(arch: str, use: Any) -> None:
         pytest.skip("no CUDA compiler")
     target, text = CudaTarget(arch, matmul="tf32"), ""
     kinds = KINDS[0] + KINDS[1] * target.has_async_copies
-    for i, ((tile, dtype), form) in enumerate(zip(kinds, ["nn", "nt", "tn", "tt"] * 8, strict=False)):
+    for i, ((tile, dtype), form) in enumerate(
+        zip(kinds, ["nn", "nt", "tn", "tt"] * 8, strict=False)
+    ):
         use(tile)
         y = g.relu(product(form, 2 * tile.rows, 2 * tile.lanes, 16 * tile.k, dtype=dtype))
         (kernel,) = lowered([y], target=target).lowered.kernels

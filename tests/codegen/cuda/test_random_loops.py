@@ -1,4 +1,5 @@
-"""Random programs of maps, sums, single stores, loops, branches and warps: the emulated device does what the interpreter does."""
+"""Random programs of maps, sums, single stores, loops, branches and warps: the emulated device does
+what the interpreter does."""
 
 import random
 from functools import cache
@@ -38,7 +39,8 @@ NOW = Index()
 
 
 class Program:
-    """Statements over rows of n elements: of each block in x and y, shared, or of its threads; and two sums."""
+    """Statements over rows of n elements: of each block in x and y, shared, or of its threads; and
+    two sums."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -49,14 +51,19 @@ class Program:
         self.rows = [Buf(name, dt.int32, self.n, SCRATCH) for name in "ab"]
         self.own = Buf("own", dt.int32, self.n, THREAD)
         self.sums = [Buf(name, dt.int32, 1, REG) for name in ("s", "t")]
-        body = [*(Alloc(b, self.number()) for b in [*self.rows, self.own]), *(Alloc(s, 0) for s in self.sums)]
+        body = [
+            *(Alloc(b, self.number()) for b in [*self.rows, self.own]),
+            *(Alloc(s, 0) for s in self.sums),
+        ]
         body += self.steps(self.random.randint(4, 9), 2)
         body += [self.look(s) for s in self.sums]
         made = kernel([self.x, self.y], *body, chunk=self.g, name=f"random{seed}")
         self.loops = prepared(made, self.random.choice([32, 64, 96]))
 
     def arrays(self):
-        return [np.random.default_rng(i).integers(-9, 9, BLOCKS * self.n, np.int32) for i in range(2)]
+        return [
+            np.random.default_rng(i).integers(-9, 9, BLOCKS * self.n, np.int32) for i in range(2)
+        ]
 
     # ------------------------------------------------------------ places and values
 
@@ -69,7 +76,9 @@ class Program:
     def anywhere(self, lane):
         """Where a lane looks: at its own place, at others, at one for all."""
         turned = (var(lane) + self.random.randrange(self.n)) % self.n
-        return self.random.choice([var(lane), var(lane), var(lane) * -1 + (self.n - 1), turned, Index(const=self.n - 1)])
+        return self.random.choice(
+            [var(lane), var(lane), var(lane) * -1 + (self.n - 1), turned, Index(const=self.n - 1)]
+        )
 
     def value(self, lane, target):
         """Of what other lanes see, only what this loop does not change."""
@@ -83,7 +92,11 @@ class Program:
                 return op(Op.ADD, found, load(self.own, lane))
             case 2:
                 low = Range(place, 1, self.n - 1)
-                return op(Op.MUL, load(source, self.at(source, place), low), const(self.number(), dt.int32))
+                return op(
+                    Op.MUL,
+                    load(source, self.at(source, place), low),
+                    const(self.number(), dt.int32),
+                )
         return found
 
     # ------------------------------------------------------------ statements
@@ -99,7 +112,9 @@ class Program:
 
     def map(self, _):
         target = self.random.choice([self.y, *self.rows])
-        return self.lane_loop(lambda c: [Store(target, self.at(target, var(c)), self.value(c, target))])
+        return self.lane_loop(
+            lambda c: [Store(target, self.at(target, var(c)), self.value(c, target))]
+        )
 
     def sum(self, _):
         """A loop that adds to one accumulator, and may read the other."""
@@ -109,7 +124,14 @@ class Program:
 
         def body(c):
             found = load(source, self.at(source, self.anywhere(c)))
-            return [Reduce(into, NOW, "add", op(Op.ADD, found, load(others[0])) if self.random.random() < 0.3 else found)]
+            return [
+                Reduce(
+                    into,
+                    NOW,
+                    "add",
+                    op(Op.ADD, found, load(others[0])) if self.random.random() < 0.3 else found,
+                )
+            ]
 
         return self.lane_loop(body)
 
@@ -122,22 +144,39 @@ class Program:
         return Store(target, self.at(target, Index(const=self.random.randrange(self.n))), value)
 
     def every(self, _):
-        return Reduce(self.random.choice(self.sums), NOW, "add", load(self.rows[1], self.random.randrange(self.n)))
+        return Reduce(
+            self.random.choice(self.sums),
+            NOW,
+            "add",
+            load(self.rows[1], self.random.randrange(self.n)),
+        )
 
     def look(self, s):
-        return Reduce(self.y, self.at(self.y, Index(const=self.random.randrange(self.n))), "add", load(s))
+        return Reduce(
+            self.y, self.at(self.y, Index(const=self.random.randrange(self.n))), "add", load(s)
+        )
 
     def turns(self, depth):
-        return serial(Var("k", self.random.randint(2, 3)), *self.steps(self.random.randint(1, 4), depth))
+        return serial(
+            Var("k", self.random.randint(2, 3)), *self.steps(self.random.randint(1, 4), depth)
+        )
 
     def branch(self, depth):
-        return If((Range(var(self.g), self.random.randrange(2), 2),), self.steps(self.random.randint(1, 3), depth))
+        return If(
+            (Range(var(self.g), self.random.randrange(2), 2),),
+            self.steps(self.random.randint(1, 3), depth),
+        )
 
     def warps(self, _):
-        """Each takes a quarter of a row: it turns it around in memory of its own, and adds it to a sum of all."""
+        """Each takes a quarter of a row: it turns it around in memory of its own, and adds it to a
+        sum of all."""
         width = -(-self.n // 4)
         v, c, d = Var("v", 4), Var("c", width), Var("d", width)
-        row, into, target = Buf("row", dt.int32, width, SCRATCH), self.random.choice(self.sums), self.random.choice(self.rows)
+        row, into, target = (
+            Buf("row", dt.int32, width, SCRATCH),
+            self.random.choice(self.sums),
+            self.random.choice(self.rows),
+        )
         at = [var(v) * width + var(i) for i in (c, d)]
         inside = [(Range(i, 0, self.n),) for i in at]
         fill = lanes(c, Store(row, var(c), load(self.x, self.at(self.x, at[0]), *inside[0])))

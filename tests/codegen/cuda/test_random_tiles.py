@@ -47,7 +47,8 @@ def drawn_tile(r: Random, dtype: DType) -> Tile:
 
 
 def drawn_product(r: Random, dtype: DType) -> tuple[tuple[object, ...], list[Node]]:
-    """Of extents that are multiples of a power of two or not, perhaps with a prologue and an epilogue."""
+    """Of extents that are multiples of a power of two or not, perhaps with a prologue and an
+    epilogue."""
     multiple = r.choice((1, 1, 4, 8, 16))
     m, n, k = (max(2, r.randint(1, 150) // multiple * multiple) for _ in range(3))
     m *= -(-LEAST // (m * n * k))
@@ -57,7 +58,11 @@ def drawn_product(r: Random, dtype: DType) -> tuple[tuple[object, ...], list[Nod
     a, b = (transposed(x) if side == "t" else x for x, side in zip((a, b), form, strict=True))
     a = g.relu(a) if dtype.is_float and r.random() < 0.3 else a
     y = in_float32(g.matmul, a, b) if dtype.is_half else g.matmul(a, b)
-    after = g.relu(g.add(y, leaf(*y.shape, dtype=y.dtype))) if dtype.is_float and r.random() < 0.5 else y
+    after = (
+        g.relu(g.add(y, leaf(*y.shape, dtype=y.dtype)))
+        if dtype.is_float and r.random() < 0.5
+        else y
+    )
     return (form, batch, m, n, k), [y, after] if after is not y and r.random() < 0.5 else [after]
 
 
@@ -65,9 +70,16 @@ def drawn_convolution(r: Random) -> tuple[tuple[object, ...], list[Node]]:
     """Or one of its gradients."""
     channels, out = r.choice(((4, 8), (4, 6), (8, 16)))
     groups, size, which = r.choice((1, 1, 2)), r.choice((1, 3)), r.randrange(3)
-    how = {"stride": r.choice((1, 2)), "pad": r.choice((0, 1)), "dilation": r.choice((1, 2)), "groups": groups}
+    how = {
+        "stride": r.choice((1, 2)),
+        "pad": r.choice((0, 1)),
+        "dilation": r.choice((1, 2)),
+        "groups": groups,
+    }
     image = 2, channels, r.randint(7, 13), r.randint(7, 13)
-    return (image, out, size, *how.values(), which), conv(image, (out, channels // groups, size, size), **how)[which : which + 1]
+    return (image, out, size, *how.values(), which), conv(
+        image, (out, channels // groups, size, size), **how
+    )[which : which + 1]
 
 
 def drawn(seed: int, monkeypatch: pytest.MonkeyPatch) -> Case:
@@ -89,9 +101,14 @@ def drawn(seed: int, monkeypatch: pytest.MonkeyPatch) -> Case:
 def test_random_contractions_in_random_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [drawn(seed, monkeypatch) for seed in range(COUNT)]
     device = EmulatorDriver(order=RANDOM, seed=1)
-    device.build_many([emitted(call.loops) for case in cases for call in case.program.program.calls])
+    device.build_many(
+        [emitted(call.loops) for case in cases for call in case.program.program.calls]
+    )
     for case in cases:
         found = on_device(device, case.program, case.outputs, case.env)
         for got, want in zip(found, oracle(case.outputs, case.env), strict=True):
             error = np.linalg.norm(got.astype("d") - np.asarray(want).astype("d"))
-            assert error <= case.tolerance * np.linalg.norm(np.asarray(want).astype("d")), (case.what, str(case.tile))
+            assert error <= case.tolerance * np.linalg.norm(np.asarray(want).astype("d")), (
+                case.what,
+                str(case.tile),
+            )

@@ -1,4 +1,5 @@
-"""Generated CUDA C through a compiler: kernels of the tests, and of workloads of real sizes, spill on no generation of GPUs."""
+"""Generated CUDA C through a compiler: kernels of the tests, and of workloads of real sizes, spill
+on no generation of GPUs."""
 
 from __future__ import annotations
 

@@ -105,7 +105,12 @@ def test_every_architecture_gets_code_of_its_own(compiler: Compiler, arch: str) 
 
 def test_spills_are_reported(compiler: Compiler) -> None:
     found = build.compile_text(SPILLING, "sm_90a", compiler).report["spill_p0"]
-    assert found.spill_stores > 0 and found.spill_loads > 0 and found.local > 0 and found.registers <= 32
+    assert (
+        found.spill_stores > 0
+        and found.spill_loads > 0
+        and found.local > 0
+        and found.registers <= 32
+    )
 
 
 def test_static_shared_memory_is_reported(compiler: Compiler) -> None:
@@ -123,11 +128,15 @@ def test_quotients_are_rounded_exactly_and_nothing_is_flushed_to_zero(compiler: 
     assert "div.rn.f32" in made and ".ftz" not in made
 
 
-def test_kernels_include_the_headers_that_the_builder_has(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_include_the_headers_that_the_builder_has(
+    compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
     header = "#pragma once\n__device__ inline float twice(float x) { return 2 * x; }\n"
     monkeypatch.setattr(build, "headers", lambda: {"twice.cuh": header})
     text = '#include "twice.cuh"\nextern "C" __global__ void {}(float* x) {{ *x = twice(*x); }}\n'
-    built = build.compile_text(text.replace("{}", "a").format() + text.replace("{}", "b").format(), "sm_80", compiler)
+    built = build.compile_text(
+        text.replace("{}", "a").format() + text.replace("{}", "b").format(), "sm_80", compiler
+    )
     assert sorted(built.report) == ["a", "b"]
 
 
@@ -146,7 +155,10 @@ def test_what_is_no_image_has_no_assembly() -> None:
 
 
 def test_log_gives_the_figures_of_each_kernel() -> None:
-    assert report(NVCC_LOG) == {"k_p1": Usage(32, 400, 692, 716, 704), "k_p0": Usage(10, 0, 0, 0, 0)}
+    assert report(NVCC_LOG) == {
+        "k_p1": Usage(32, 400, 692, 716, 704),
+        "k_p0": Usage(10, 0, 0, 0, 0),
+    }
 
 
 def test_functions_that_a_kernel_calls_count_as_its_own() -> None:
@@ -165,17 +177,26 @@ def test_error_names_the_line_of_the_text_and_what_the_compiler_says(compiler: C
     with pytest.raises(errors.CompileError) as caught:
         build.compile_text(text, "sm_80", compiler)
     message = str(caught.value)
-    assert message.startswith(f"{compiler.name} {compiler.version} made no code for sm_80. Line 4 of the text:\n    if (i < n)")
+    assert message.startswith(
+        f"{compiler.name} {compiler.version} made no code for sm_80. Line 4 of the text:\n    if (i < n)"
+    )
     assert 'identifier "nothing" is undefined' in message
 
 
 def test_a_missing_header_names_the_line(compiler: Compiler) -> None:
-    with pytest.raises(errors.CompileError, match=r'Line 3 of the text:\n    #include "missing.h"\n'):
+    with pytest.raises(
+        errors.CompileError, match=r'Line 3 of the text:\n    #include "missing.h"\n'
+    ):
         build.compile_text('\n\n#include "missing.h"\n', "sm_80", compiler)
 
 
-def test_an_architecture_that_the_compiler_does_not_know_needs_a_newer_one(compiler: Compiler) -> None:
-    with pytest.raises(errors.CompileError, match=r"made no code for sm_12345, which it does not know: `pip install"):
+def test_an_architecture_that_the_compiler_does_not_know_needs_a_newer_one(
+    compiler: Compiler,
+) -> None:
+    with pytest.raises(
+        errors.CompileError,
+        match=r"made no code for sm_12345, which it does not know: `pip install",
+    ):
         build.compile_text(MULTIPLY_ADD, "sm_12345", compiler)
 
 
@@ -188,7 +209,9 @@ def test_without_a_compiler_the_error_says_what_to_install(monkeypatch: pytest.M
     for module in (nvrtc, nvcc):
         monkeypatch.setattr(module, "find", lambda: None)
     build.compiler.cache_clear()
-    with pytest.raises(errors.DeviceError, match=r"neither NVRTC .* nor nvcc: .*`pip install nvidia-cuda-nvrtc==13"):
+    with pytest.raises(
+        errors.DeviceError, match=r"neither NVRTC .* nor nvcc: .*`pip install nvidia-cuda-nvrtc==13"
+    ):
         build.compile_text(MULTIPLY_ADD, "sm_80")
 
 
@@ -204,21 +227,27 @@ def test_nvcc_is_taken_where_there_is_no_nvrtc(monkeypatch: pytest.MonkeyPatch) 
 # ------------------------------------------------------------ where compilers are
 
 
-def test_libraries_of_a_toolkit_are_found_by_cuda_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_of_a_toolkit_are_found_by_cuda_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "lib64").mkdir()
     (tmp_path / "lib64/libnvrtc.so.13").touch()
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     assert str(tmp_path / "lib64/libnvrtc.so.13") in toolkit.libraries("libnvrtc.so.13")
 
 
-def test_programs_of_a_toolkit_are_found_by_cuda_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_of_a_toolkit_are_found_by_cuda_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/some-tool").touch(mode=0o755)
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     assert toolkit.tool("some-tool") == str(tmp_path / "bin/some-tool")
 
 
-def test_a_library_that_cannot_be_loaded_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_cannot_be_loaded_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "libnvrtc.so.1").write_text("no library")
     monkeypatch.setattr(toolkit, "libraries", lambda pattern: [str(tmp_path / "libnvrtc.so.1")])
     monkeypatch.setattr(nvrtc, "MAJORS", (1,))

@@ -1,4 +1,5 @@
-"""Training on the emulated device: whole steps of the networks of the examples give what the CPU gives."""
+"""Training on the emulated device: whole steps of the networks of the examples give what the CPU
+gives."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ class _Characters(nn.Module):
     """The transformer with its characters as one batch of rows."""
 
     def __init__(self) -> None:
-        self.model = char_transformer.CharTransformer(characters=11, context=8, dim=16, heads=2, layers=1)
+        self.model = char_transformer.CharTransformer(
+            characters=11, context=8, dim=16, heads=2, layers=1
+        )
 
     def forward(self, x: wf.Tensor) -> wf.Tensor:
         return self.model(x).reshape(-1, 11)

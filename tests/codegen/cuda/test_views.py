@@ -1,4 +1,5 @@
-"""Views as inputs of CUDA programs: memory that begins at any element, runs backwards or in steps, on the emulated device."""
+"""Views as inputs of CUDA programs: memory that begins at any element, runs backwards or in steps,
+on the emulated device."""
 
 from __future__ import annotations
 
@@ -26,9 +27,18 @@ DTYPES = (wf.float32, wf.bfloat16, wf.float16, wf.float64)
 def test_products_maps_and_sums_of_views_equal_those_of_copies(dtype: wf.DType, view: str) -> None:
     device()
     rng = np.random.default_rng(0)
-    x, y = (wf.tensor(rng.integers(-3, 4, (130, 132)), device="cuda").to(dtype).realize() for _ in range(2))
+    x, y = (
+        wf.tensor(rng.integers(-3, 4, (130, 132)), device="cuda").to(dtype).realize()
+        for _ in range(2)
+    )
     seen, other = (VIEWS[view](t) for t in (x, y))
-    copied, copy = (wf.tensor(t.float().cpu().numpy(), device="cuda").to(dtype) for t in (seen, other))
-    results = [(seen @ other, copied @ copy), (seen * 2 + other, copied * 2 + copy), (seen.sum(axis=1), copied.sum(axis=1))]
+    copied, copy = (
+        wf.tensor(t.float().cpu().numpy(), device="cuda").to(dtype) for t in (seen, other)
+    )
+    results = [
+        (seen @ other, copied @ copy),
+        (seen * 2 + other, copied * 2 + copy),
+        (seen.sum(axis=1), copied.sum(axis=1)),
+    ]
     for got, want in results:  # whole numbers: no rounding
         np.testing.assert_array_equal(got.float().cpu().numpy(), want.float().cpu().numpy())

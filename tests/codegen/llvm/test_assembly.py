@@ -1,11 +1,28 @@
-"""What the machine code of the hot loops looks like: whole vectors, no spills, nothing done twice."""
+"""What the machine code of the hot loops looks like: whole vectors, no spills, nothing done
+twice."""
 
 import re
 
 import numpy as np
 import pytest
 from harness import TARGETS
-from loopkit import Op, Range, Store, Var, argument, check_kernel, compiled, const, f32, gemm_tile, kernel, lanes, load, op, var
+from loopkit import (
+    Op,
+    Range,
+    Store,
+    Var,
+    argument,
+    check_kernel,
+    compiled,
+    const,
+    f32,
+    gemm_tile,
+    kernel,
+    lanes,
+    load,
+    op,
+    var,
+)
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.target import host
 
@@ -53,17 +70,23 @@ def test_map_uses_whole_vectors():
 
 
 def test_invariant_values_stand_in_front_of_the_loop():
-    """A division by a scalar argument: the scalar is loaded and inverted once, although the store might alias it."""
+    """A division by a scalar argument: the scalar is loaded and inverted once, although the store
+    might alias it."""
     x, s, y, i = argument("x"), argument("s"), argument("y"), Var("i", 1000)
     scale = op(Op.DIV, const(1, f32), load(s))
-    text = emit(kernel([x, s, y], lanes(i, Store(y, var(i), op(Op.MUL, load(x, i), scale)))), host())
+    text = emit(
+        kernel([x, s, y], lanes(i, Store(y, var(i), op(Op.MUL, load(x, i), scale)))), host()
+    )
     assert text.count("fdiv") == 1
     assert text.index("fdiv") < text.index(".loop:")
 
 
-@pytest.mark.parametrize(("first", "guarded"), [(-1, False), (-5000, True), (5000, True), (1, False)])
+@pytest.mark.parametrize(
+    ("first", "guarded"), [(-1, False), (-5000, True), (5000, True), (1, False)]
+)
 def test_vectors_without_a_live_lane_are_not_read_far_beyond_an_array(first, guarded):
-    """A fault there would be suppressed, in hundreds of cycles; at a border few vectors would cause one."""
+    """A fault there would be suppressed, in hundreds of cycles; at a border few vectors would cause
+    one."""
     x, y, j, i = argument("x"), argument("y"), Var("j", 100), Var("i", 100)
     at = var(j) * 100 + var(i)
     value = load(x, at + first, Range(at + first, 0, 10_000))

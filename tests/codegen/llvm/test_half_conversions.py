@@ -1,4 +1,5 @@
-"""float16 and bfloat16 in compiled code: conversions over all bit patterns, sums that round once, no calls into a library."""
+"""float16 and bfloat16 in compiled code: conversions over all bit patterns, sums that round once,
+no calls into a library."""
 
 from __future__ import annotations
 
@@ -8,7 +9,17 @@ from collections.abc import Sequence
 import graphs as g
 import numpy as np
 import pytest
-from harness import TARGETS, assert_same_bits, check, check_close, compiled, execute, fused, leaf, normal_inputs
+from harness import (
+    TARGETS,
+    assert_same_bits,
+    check,
+    check_close,
+    compiled,
+    execute,
+    fused,
+    leaf,
+    normal_inputs,
+)
 from opspec import assert_matches
 from optable import HALVES
 from weft.ir.gradient.gradient import vjp
@@ -41,15 +52,20 @@ def values_of(half: DType) -> np.ndarray:
 
 
 def near_halfway(half: DType, dtype: type) -> np.ndarray:
-    """All values of a 16-bit float, what lies between neighbours, and the numbers right beside those."""
+    """All values of a 16-bit float, what lies between neighbours, and the numbers right beside
+    those."""
     found = np.unique(values_of(half)[np.isfinite(values_of(half))])
     largest = found[-1] + (found[-1] - found[-2])
     edges = np.concatenate([[-largest], found, [largest]])
     middles = (edges[1:] + edges[:-1]) / 2
-    exact = np.concatenate([edges, middles, [np.inf, -np.inf, np.nan, -0.0, np.finfo(dtype).tiny, np.finfo(dtype).max]])
+    exact = np.concatenate(
+        [edges, middles, [np.inf, -np.inf, np.nan, -0.0, np.finfo(dtype).tiny, np.finfo(dtype).max]]
+    )
     with np.errstate(all="ignore"):
         exact = exact.astype(dtype)
-        return np.concatenate([exact, np.nextafter(exact, dtype(np.inf)), np.nextafter(exact, dtype(-np.inf))])
+        return np.concatenate(
+            [exact, np.nextafter(exact, dtype(np.inf)), np.nextafter(exact, dtype(-np.inf))]
+        )
 
 
 def nearest(x: np.ndarray, half: DType) -> np.ndarray:
@@ -90,18 +106,26 @@ def test_rounds_to_nearest_even_in_one_step(half: DType, source: DType, target: 
 @on_each_target
 @of_each_half
 def test_nan_stays_nan_whatever_its_payload(half: DType, target: str) -> None:
-    bits = np.array([0x7F800001, 0xFF800001, 0x7FBFFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F808000], np.uint32)
-    assert np.isnan(converted(bits.view(np.float32), dt.float32, half, target).astype(np.float32)).all()
+    bits = np.array(
+        [0x7F800001, 0xFF800001, 0x7FBFFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F808000], np.uint32
+    )
+    assert np.isnan(
+        converted(bits.view(np.float32), dt.float32, half, target).astype(np.float32)
+    ).all()
 
 
 @pytest.mark.thinned
 @on_each_target
 @of_each_half
-@pytest.mark.parametrize("source", [dt.int64, dt.uint64, dt.int32, dt.uint32, dt.int16, dt.uint8], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "source", [dt.int64, dt.uint64, dt.int32, dt.uint32, dt.int16, dt.uint8], ids=lambda d: d.name
+)
 def test_integers_round_once(half: DType, source: DType, target: str) -> None:
     rng = np.random.default_rng(0)
     whole = 1 << rng.integers(0, source.bits, 3000).astype(object)
-    middles = [int(w) + (int(w) >> k) + e for w in whole for k in (8, 9, 11, 12) for e in (-1, 0, 1)]
+    middles = [
+        int(w) + (int(w) >> k) + e for w in whole for k in (8, 9, 11, 12) for e in (-1, 0, 1)
+    ]
     info = np.iinfo(source.numpy)
     x = np.array(sorted({*(m for m in middles if m <= info.max), info.min, info.max}), source.numpy)
     if source.kind == "i":
@@ -128,15 +152,24 @@ def test_constants_round_once_to_the_nearest(half: DType) -> None:
     got = np.array([graph.const(v, half).arg for v in x.tolist()])
     assert_matches(got.astype(np.float32), nearest(x, half).astype(np.float32))
     assert graph.const(-(10**400), half).arg == -np.inf
-    assert graph.const((1 << 60) + 1, half).arg == (np.inf if half is dt.float16 else float(1 << 60))
+    assert graph.const((1 << 60) + 1, half).arg == (
+        np.inf if half is dt.float16 else float(1 << 60)
+    )
 
 
 @of_each_half
 def test_moving_values_keeps_their_bits(half: DType) -> None:
     x = leaf(256, 256, dtype=half)
     mask = leaf(256, 256, dtype=dt.bool_)
-    outputs = [graph.permute(x, (1, 0)), node(Op.FLIP, (x,), (1,)), g.where(mask, x, node(Op.FLIP, (x,), (0,)))]
-    env = {x: PATTERNS.view(half.numpy).reshape(256, 256), mask: np.arange(65536).reshape(256, 256) % 3 == 0}
+    outputs = [
+        graph.permute(x, (1, 0)),
+        node(Op.FLIP, (x,), (1,)),
+        g.where(mask, x, node(Op.FLIP, (x,), (0,))),
+    ]
+    env = {
+        x: PATTERNS.view(half.numpy).reshape(256, 256),
+        mask: np.arange(65536).reshape(256, 256) % 3 == 0,
+    }
     got = execute(compiled(outputs), outputs, env)
     bits = PATTERNS.reshape(256, 256)
     want = [bits.T, bits[:, ::-1], np.where(env[mask], bits, bits[::-1])]
@@ -175,7 +208,11 @@ def test_a_matrix_product_rounds_once(half: DType, shape: tuple[int, int, int]) 
     outputs = [g.matmul(a, b)]
     env = normal_inputs(outputs)
     program = check(outputs, env, 1, magnitude=1.0, threads=(1, 2, 3))
-    exact = (env[a].astype(np.float64) @ env[b].astype(np.float64)).astype(np.float32).astype(half.numpy)
+    exact = (
+        (env[a].astype(np.float64) @ env[b].astype(np.float64))
+        .astype(np.float32)
+        .astype(half.numpy)
+    )
     (got,) = execute(program, outputs, env)
     assert (got == exact).mean() > 0.99
     assert len(fused(*outputs).kernels) == 1
@@ -193,7 +230,10 @@ def test_a_long_sum_keeps_what_16_bits_would_lose(half: DType) -> None:
 def test_an_explicit_rounding_of_a_product_stays(half: DType) -> None:
     x, y = leaf(40, 30), leaf(40, 30)
     rounded = graph.cast(g.mul(x, y), half)
-    outputs = [graph.reduce("add", graph.cast(rounded, dt.float32), (1,)), graph.reduce("add", rounded, (1,))]
+    outputs = [
+        graph.reduce("add", graph.cast(rounded, dt.float32), (1,)),
+        graph.reduce("add", rounded, (1,)),
+    ]
     env = normal_inputs(outputs)
     got = execute(compiled(outputs), outputs, env)
     with np.errstate(all="ignore"):
@@ -204,7 +244,10 @@ def test_an_explicit_rounding_of_a_product_stays(half: DType) -> None:
 
 @pytest.mark.thinned
 @of_each_half
-@pytest.mark.parametrize("build", [g.softmax, g.gelu, lambda x: graph.reduce("max", x, (1,)), lambda x: node(Op.SCAN, (x,), 1)])
+@pytest.mark.parametrize(
+    "build",
+    [g.softmax, g.gelu, lambda x: graph.reduce("max", x, (1,)), lambda x: node(Op.SCAN, (x,), 1)],
+)
 def test_rows_and_their_gradients_follow_float32(half: DType, build) -> None:
     x = leaf(70, 96, dtype=half)
     y = build(x)
@@ -212,7 +255,9 @@ def test_rows_and_their_gradients_follow_float32(half: DType, build) -> None:
     env = normal_inputs(outputs)
     eps = 2.0 ** (1 - half.digits)
     check_close(outputs, env, 4 * eps, threads=(1, 2, 3))
-    for got, want in zip(execute(compiled(outputs), outputs, env), float32_of(outputs, env), strict=True):
+    for got, want in zip(
+        execute(compiled(outputs), outputs, env), float32_of(outputs, env), strict=True
+    ):
         error = np.abs(got.astype(np.float64) - want.astype(np.float64))
         assert error.max() <= 16 * eps * np.abs(want).max()
 
@@ -221,7 +266,10 @@ def test_rows_and_their_gradients_follow_float32(half: DType, build) -> None:
 def test_gradients_have_the_dtype_of_their_value(half: DType) -> None:
     x, w = leaf(8, 5, dtype=half), leaf(5, 3, dtype=half)
     y = g.matmul(x, w)
-    assert [d.dtype for d in vjp([y], [leaf(8, 3, dtype=half)], [x, w]) if d is not None] == [half, half]
+    assert [d.dtype for d in vjp([y], [leaf(8, 3, dtype=half)], [x, w]) if d is not None] == [
+        half,
+        half,
+    ]
 
 
 @of_each_half
@@ -233,12 +281,32 @@ def test_kernel_counts_are_those_of_float32(half: DType) -> None:
         norm = g.layer_norm(x, leaf(96, dtype=d), leaf(96, dtype=d))
         thin = g.matmul(x, leaf(96, 2, dtype=d))
         image = g.conv2d(leaf(2, 4, 9, 9, dtype=d), leaf(4, 4, 3, 3, dtype=d), 1, 1, 1, 1)
-        gradients = [d for d in vjp([layer], [leaf(70, 64, dtype=x.dtype)], [x, w, b]) if d is not None]
+        gradients = [
+            d for d in vjp([layer], [leaf(70, 64, dtype=x.dtype)], [x, w, b]) if d is not None
+        ]
         of_rows = vjp([y], [leaf(70, 96, dtype=d)], [x])
-        roots = [[y], [g.add_row(x, leaf(96, dtype=d))], [thin], of_rows, [layer], gradients, [norm], [image]]
+        roots = [
+            [y],
+            [g.add_row(x, leaf(96, dtype=d))],
+            [thin],
+            of_rows,
+            [layer],
+            gradients,
+            [norm],
+            [image],
+        ]
         return [len(fused(*[n for n in r if n is not None]).kernels) for r in roots]
 
-    extra = [0, 0, 0, 0, 0, 1, 0, 0]  # the rounded gradient that both products of a layer read is stored, not computed again
+    extra = [
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+    ]  # the rounded gradient that both products of a layer read is stored, not computed again
     assert [n - e for n, e in zip(counts(half), extra, strict=True)] == counts(dt.float32)
 
 
@@ -246,7 +314,13 @@ def test_kernel_counts_are_those_of_float32(half: DType) -> None:
 @of_each_half
 def test_no_conversion_calls_a_library(half: DType, target: str) -> None:
     x, i, d = leaf(37, dtype=half), leaf(37, dtype=dt.int64), leaf(37, dtype=dt.float64)
-    outputs = [g.exp(x), graph.cast(i, half), graph.cast(d, half), graph.cast(x, dt.float64), graph.cast(x, dt.int64)]
+    outputs = [
+        g.exp(x),
+        graph.cast(i, half),
+        graph.cast(d, half),
+        graph.cast(x, dt.float64),
+        graph.cast(x, dt.int64),
+    ]
     outputs.append(graph.reduce("add", x, (0,)))
     program = compiled(outputs, target=target)
     for k in program.lowered.kernels:

@@ -1,4 +1,5 @@
-"""What blocks and values of LLVM IR are called, and where notes of loops stand: for readers, machine code stays the same."""
+"""What blocks and values of LLVM IR are called, and where notes of loops stand: for readers,
+machine code stays the same."""
 
 from __future__ import annotations
 
@@ -37,17 +38,26 @@ def test_blocks_and_counters_are_called_after_their_loop():
 
 def test_buffers_are_called_as_in_the_loops():
     text = emit(noted_rows(), AVX2)
-    assert "%in0 = load ptr, ptr %ctx" in text and "%sum0 = alloca" in text and "%sum0.parts = alloca" in text
+    assert (
+        "%in0 = load ptr, ptr %ctx" in text
+        and "%sum0 = alloca" in text
+        and "%sum0.parts = alloca" in text
+    )
     assert re.search(r"%in0\.\d+ = load <8 x float>, ptr %in0\.\d+", text)
 
 
 def test_two_loops_of_one_variable_have_different_blocks():
-    twice = [lanes(C, Store(OUT, var(C), op(Op.NEG, load(IN, C)))), lanes(C, Store(IN, var(C), load(OUT, C)))]
+    twice = [
+        lanes(C, Store(OUT, var(C), op(Op.NEG, load(IN, C)))),
+        lanes(C, Store(IN, var(C), load(OUT, C))),
+    ]
     text = emit(kernel([IN, OUT], *twice), AVX2)
     assert "\nc.loop:" in text and "\nc.loop.1:" in text
 
 
-@pytest.mark.parametrize("name", ["t1", "then9", "start", "ctx", "chunk", "a b", "1st", "c.loop", "t1.2", "naïve"])
+@pytest.mark.parametrize(
+    "name", ["t1", "then9", "start", "ctx", "chunk", "a b", "1st", "c.loop", "t1.2", "naïve"]
+)
 def test_any_name_gives_code(name):
     buf, at = Buf(name, f32, 40, SCRATCH), Var(name, 40)
     fill = [Alloc(buf), lanes(at, Store(buf, var(at), load(IN, at)))]
@@ -70,7 +80,12 @@ def test_notes_do_not_change_the_machine_code():
 
 def test_what_is_left_of_a_loop_names_it():
     odd = Var("odd", 1003)
-    text = emit(numbered(kernel([IN, OUT], lanes(odd, Store(OUT, var(odd), load(IN, odd)))), lambda loop: True), AVX2)
+    text = emit(
+        numbered(
+            kernel([IN, OUT], lanes(odd, Store(OUT, var(odd), load(IN, odd)))), lambda loop: True
+        ),
+        AVX2,
+    )
     assert "  ; loop 1, its rest\n" in text
 
 
@@ -88,4 +103,7 @@ def test_assembly_is_marked_in_the_comment_syntax_of_its_processor():
 
 
 def test_blocks_that_llvm_made_stay_without_a_note():
-    assert noted("c.loop.preheader:\n  br label %c.loop\n", {"c.loop": "loop 1"}) == "c.loop.preheader:\n  br label %c.loop\n"
+    assert (
+        noted("c.loop.preheader:\n  br label %c.loop\n", {"c.loop": "loop 1"})
+        == "c.loop.preheader:\n  br label %c.loop\n"
+    )

@@ -1,4 +1,5 @@
-"""Transcendentals as basic ops, evaluated in NumPy and compiled: compared with wider references. In: codegen/math/expand.py."""
+"""Transcendentals as basic ops, evaluated in NumPy and compiled: compared with wider references.
+In: codegen/math/expand.py."""
 
 from __future__ import annotations
 
@@ -47,24 +48,55 @@ FUNCTIONS = {
     "asinh": (Op.ASINH, None, np.arcsinh),
     "acosh": (Op.ACOSH, None, np.arccosh),
     "atanh": (Op.ATANH, None, np.arctanh),
-    "erf": (Op.ERF, None, lambda x: np.frompyfunc(lambda v: math.erf(float(v)), 1, 1)(x).astype(np.float64)),
+    "erf": (
+        Op.ERF,
+        None,
+        lambda x: np.frompyfunc(lambda v: math.erf(float(v)), 1, 1)(x).astype(np.float64),
+    ),
     "erfinv": (Op.ERFINV, None, WIDE["erfinv"]),
     "lgamma": (Op.LGAMMA, None, WIDE["lgamma"]),
 }
-EDGES = {"exp": 750.0, "exp2": 1080.0, "expm1": 750.0, "sinh": 720.0, "cosh": 720.0, "tanh": 22.0, "erf": 6.1, "erfinv": 1.1}
-EDGES |= dict.fromkeys(("log", "log2", "log10", "log1p"), 4.0) | dict.fromkeys(("asin", "acos", "atan", "atanh", "asinh"), 1.3)
+EDGES = {
+    "exp": 750.0,
+    "exp2": 1080.0,
+    "expm1": 750.0,
+    "sinh": 720.0,
+    "cosh": 720.0,
+    "tanh": 22.0,
+    "erf": 6.1,
+    "erfinv": 1.1,
+}
+EDGES |= dict.fromkeys(("log", "log2", "log10", "log1p"), 4.0) | dict.fromkeys(
+    ("asin", "acos", "atan", "atanh", "asinh"), 1.3
+)
 BUDGET = {np.float32: 2.0, np.float64: 4.0}
 DTYPES = {np.float32: dt.float32, np.float64: dt.float64}
 WIDER = {np.float32: np.float64, np.float64: np.longdouble}
-# The argument closest to a multiple of pi/2 of its dtype: in float64 61 bits cancel (Muller, Elementary Functions).
+# The argument closest to a multiple of pi/2 of its dtype: in float64 61 bits cancel (Muller,
+# Elementary Functions).
 CLOSEST_TO_MULTIPLE = {np.float32: 16367173 * 2.0**72, np.float64: 6381956970095103.0 * 2.0**797}
 BASIC = frozenset(
-    {Op.CONST, Op.INPUT, Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.FMA, Op.LDEXP, Op.NEG, Op.BITCAST, Op.CAST, Op.FLOOR, Op.SQRT}
+    {
+        Op.CONST,
+        Op.INPUT,
+        Op.ADD,
+        Op.SUB,
+        Op.MUL,
+        Op.DIV,
+        Op.FMA,
+        Op.LDEXP,
+        Op.NEG,
+        Op.BITCAST,
+        Op.CAST,
+        Op.FLOOR,
+        Op.SQRT,
+    }
     | {Op.WHERE, Op.LT, Op.EQ, Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR}
 )
 
 
-# ---------------------------------------------------------------- an evaluator of the basic ops, FMA exact
+# ---------------------------------------------------------------- an evaluator of the basic ops,
+# FMA exact
 
 
 def two_sum(a, b):
@@ -74,7 +106,8 @@ def two_sum(a, b):
 
 
 def odd_sum(a, b):
-    """a + b rounded to odd in float64: rounding the result once more is as good as rounding a + b once."""
+    """a + b rounded to odd in float64: rounding the result once more is as good as rounding a + b
+    once."""
     total, error = two_sum(a, b)
     raw = np.asarray(total).view(np.int64)
     inexact = np.isfinite(total) & (error != 0) & (raw & 1 == 0)
@@ -107,7 +140,9 @@ def shift(op, a, n):
     width = a.dtype.itemsize * 8
     inside = (n >= 0) & (n < width)
     shifted = op(a, np.where(inside, n, 0).astype(a.dtype))
-    return np.where(inside, shifted, np.where((a < 0) & (op is np.right_shift), -1, 0).astype(a.dtype))
+    return np.where(
+        inside, shifted, np.where((a < 0) & (op is np.right_shift), -1, 0).astype(a.dtype)
+    )
 
 
 EVALUATE = {
@@ -165,16 +200,51 @@ def run(op: Op, arg: int | None, *operands: np.ndarray) -> np.ndarray:
 
 def special_values(t: type) -> np.ndarray:
     info = np.finfo(t)
-    tiny = [0.0, info.smallest_subnormal, info.smallest_normal / 3, info.smallest_normal, 1e-20, info.eps]
-    near_one = [1 - info.eps / 2, 1.0, 1 + info.eps, 0.5, 0.625, 0.927734375, 1.5, 2.0, 3.0, np.pi / 2, np.pi]
-    limits = [4.0, 5.95, 9.0, 10.0, 87.3, 88.72, 88.73, 103.9, 104.0, 708.4, 709.78, 709.79, 745.1, 745.2]
+    tiny = [
+        0.0,
+        info.smallest_subnormal,
+        info.smallest_normal / 3,
+        info.smallest_normal,
+        1e-20,
+        info.eps,
+    ]
+    near_one = [
+        1 - info.eps / 2,
+        1.0,
+        1 + info.eps,
+        0.5,
+        0.625,
+        0.927734375,
+        1.5,
+        2.0,
+        3.0,
+        np.pi / 2,
+        np.pi,
+    ]
+    limits = [
+        4.0,
+        5.95,
+        9.0,
+        10.0,
+        87.3,
+        88.72,
+        88.73,
+        103.9,
+        104.0,
+        708.4,
+        709.78,
+        709.79,
+        745.1,
+        745.2,
+    ]
     large = [1e5, 1.1e5, 2.0**30, 1e9, 1e22, info.max, np.inf]
     v = np.array([*tiny, *near_one, *limits, *large, np.nan], t)
     return np.concatenate([v, -v])
 
 
 def arguments(name: str, t: type) -> np.ndarray:
-    """A stride over all bit patterns, the range where the function is not trivial, and special values."""
+    """A stride over all bit patterns, the range where the function is not trivial, and special
+    values."""
     rng = np.random.default_rng(7)
     if t is np.float32:
         patterns = np.arange(0, 2**32, 42_943, dtype=np.uint64).astype(np.uint32).view(t)
@@ -198,30 +268,43 @@ def expected(name: str, t: type) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """The error in units of the last place of the rounded reference; inf where a special value is wrong."""
+    """The error in units of the last place of the rounded reference; inf where a special value is
+    wrong."""
     t = got.dtype.type
     with np.errstate(all="ignore"):
         rounded = want.astype(t)
-        same = (np.isnan(got) & np.isnan(rounded)) | ((got == rounded) & (np.signbit(got) == np.signbit(rounded)))
+        same = (np.isnan(got) & np.isnan(rounded)) | (
+            (got == rounded) & (np.signbit(got) == np.signbit(rounded))
+        )
         unit = np.spacing(np.minimum(np.abs(rounded), np.finfo(t).max)).astype(want.dtype)
         # Past the largest number the next one would be 2**maxexp.
-        finite = np.where(np.isinf(got), np.copysign(WIDER[t](2.0) ** np.finfo(t).maxexp, got), got.astype(want.dtype))
+        finite = np.where(
+            np.isinf(got),
+            np.copysign(WIDER[t](2.0) ** np.finfo(t).maxexp, got),
+            got.astype(want.dtype),
+        )
         error = np.abs(finite - want) / unit
-    error = np.where(np.isnan(error) | np.isinf(want) | (np.signbit(got) != np.signbit(rounded)), np.inf, error)
+    error = np.where(
+        np.isnan(error) | np.isinf(want) | (np.signbit(got) != np.signbit(rounded)), np.inf, error
+    )
     return np.where(same, np.where(np.isfinite(error), error, 0), error)
 
 
 def assert_close(got: np.ndarray, want: np.ndarray, budget: float, *args: np.ndarray) -> None:
     errors = ulps(got, want)
     i = int(np.argmax(errors))
-    assert errors[i] <= budget, f"{errors[i]} ULP at {[a[i] for a in args]}: {got[i]!r}, not {want[i]!r}"
+    assert errors[i] <= budget, (
+        f"{errors[i]} ULP at {[a[i] for a in args]}: {got[i]!r}, not {want[i]!r}"
+    )
 
 
 def powers(t: type) -> tuple[np.ndarray, np.ndarray]:
     """Bases of every size, with exponents that keep the result in range or just leave it."""
     rng, n, top = np.random.default_rng(3), 4_000, np.finfo(t).maxexp
     wide = np.exp2(rng.uniform(-top - 20, top, n)).astype(t)
-    near_one = (1 + rng.choice([-1, 1], n) * np.exp2(-rng.uniform(1, np.finfo(t).nmant, n))).astype(t)
+    near_one = (1 + rng.choice([-1, 1], n) * np.exp2(-rng.uniform(1, np.finfo(t).nmant, n))).astype(
+        t
+    )
     x = np.concatenate([wide, near_one, rng.uniform(0, 20, n).astype(t)])
     limit = 1.08 * top / np.maximum(np.abs(np.log2(x.astype(np.float64))), 1e-20)
     y = (rng.uniform(-1, 1, 3 * n) * limit).astype(t)
@@ -235,12 +318,16 @@ def compiled(op: Op, arg: int | None, target: Target, *operands: np.ndarray) -> 
     buffers = [Buf(f"b{k}", d, n, GLOBAL) for k in range(len(operands) + 1)]
     src = [graph.scalar_node(Op.LOAD, (), (b, var(i), ()), d) for b in buffers[:-1]]
     loop = For(i, n, LANES, [Store(buffers[-1], var(i), graph.node(op, src, arg))])
-    kernel = expand_loops(Loops("math", tuple(buffers), (), [For(Var("chunk", 1), 1, GRID, [loop])]))
+    kernel = expand_loops(
+        Loops("math", tuple(buffers), (), [For(Var("chunk", 1), 1, GRID, [loop])])
+    )
     name = phase_name(kernel, 0)
     library = load_object(compile_text(emit(kernel, target), target), [name])
     arrays = [*operands, np.zeros_like(operands[0]), np.full(2, -1, np.int64)]
     slots = np.array([a.ctypes.data for a in arrays], np.int64)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(library[name])(slots.ctypes.data, 0, 0)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(library[name])(
+        slots.ctypes.data, 0, 0
+    )
     library.release()
     return arrays[-2]
 
@@ -274,7 +361,9 @@ def test_compiled_error(name, t, target):
 @pytest.mark.parametrize("t", DTYPES)
 def test_compiled_powers_equal_evaluated_ones(t, target):
     v = special_values(t)
-    x, y = (np.concatenate([a.ravel(), b]) for a, b in zip(np.meshgrid(v, v), powers(t), strict=True))
+    x, y = (
+        np.concatenate([a.ravel(), b]) for a, b in zip(np.meshgrid(v, v), powers(t), strict=True)
+    )
     got, want = compiled(Op.POW, None, named(target), x, y), run(Op.POW, None, x, y)
     assert_close(got, want.astype(WIDER[t]), 1.0, x, y)
 
@@ -289,7 +378,9 @@ def test_error_of_powers(t):
 
 @pytest.mark.parametrize("t", DTYPES)
 def test_special_cases_of_powers(t):
-    v = np.concatenate([special_values(t), np.array([-2, -3, -7, 5, 1e6, 16777217, 2.0**53 - 1], t)])
+    v = np.concatenate(
+        [special_values(t), np.array([-2, -3, -7, 5, 1e6, 16777217, 2.0**53 - 1], t)]
+    )
     x, y = (a.ravel().copy() for a in np.meshgrid(v, v))
     with np.errstate(all="ignore"):
         want = np.power(x.astype(WIDER[t]), y.astype(WIDER[t]))
@@ -303,7 +394,9 @@ def test_powers_with_constant_exponent(exponent, t):
     (leaf,) = leaves(DTYPES[t], 1)
     power = graph.node(Op.POW, (leaf, graph.const(exponent, DTYPES[t])))
     with np.errstate(all="ignore"):
-        want = np.power(x.astype(WIDER[t]), np.full(x.shape, exponent, WIDER[t]))  # a scalar 0.5 would be a sqrt
+        want = np.power(
+            x.astype(WIDER[t]), np.full(x.shape, exponent, WIDER[t])
+        )  # a scalar 0.5 would be a sqrt
     assert_close(evaluate(expand(power), {leaf: x}), want, BUDGET[t], x)
 
 
@@ -313,11 +406,19 @@ def test_exact_values(t):
         return float(run(op, arg, *(np.array([v], t) for v in values))[0])
 
     assert at(Op.EXP, -np.inf) == 0 and at(Op.EXP, 0.0) == 1 and at(Op.EXP, np.inf) == np.inf
-    assert at(Op.LOG, 0.0) == at(Op.LOG, -0.0) == -np.inf and math.isnan(at(Op.LOG, -1e-30)) and at(Op.LOG, 1.0) == 0
+    assert (
+        at(Op.LOG, 0.0) == at(Op.LOG, -0.0) == -np.inf
+        and math.isnan(at(Op.LOG, -1e-30))
+        and at(Op.LOG, 1.0) == 0
+    )
     assert math.isnan(at(Op.SIN, np.inf, arg=0)) and at(Op.SIN, 0.0, arg=1) == 1
     assert at(Op.TANH, 100.0) == 1 and at(Op.ERF, -100.0) == -1
     assert at(Op.POW, 1.0, np.nan) == at(Op.POW, np.nan, 0.0) == at(Op.POW, -1.0, np.inf) == 1
-    assert at(Op.POW, -0.0, -3.0) == -np.inf and at(Op.POW, -np.inf, -2.0) == 0 and math.isnan(at(Op.POW, -2.0, 0.5))
+    assert (
+        at(Op.POW, -0.0, -3.0) == -np.inf
+        and at(Op.POW, -np.inf, -2.0) == 0
+        and math.isnan(at(Op.POW, -2.0, 0.5))
+    )
     assert at(Op.POW, 10.0, 2.0) == 100 and at(Op.POW, -2.0, 3.0) == -8
 
 
@@ -325,10 +426,15 @@ def points(t: type) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of every size and ratio, and all pairs of special values."""
     rng, n, top = np.random.default_rng(5), 6_000, np.finfo(t).maxexp
     with np.errstate(all="ignore"):
-        wide = (np.exp2(rng.uniform(-top - 20, top, (2, n))) * rng.choice([-1, 1], (2, n))).astype(t)
+        wide = (np.exp2(rng.uniform(-top - 20, top, (2, n))) * rng.choice([-1, 1], (2, n))).astype(
+            t
+        )
         near = (wide[0] * np.exp2(rng.uniform(-3, 3, n)) * rng.choice([-1, 1], n)).astype(t)
     grid = (a.ravel() for a in np.meshgrid(special_values(t), special_values(t)))
-    y, x = (np.concatenate(p) for p in zip(wide, (wide[0], near), grid, rng.normal(size=(2, n)).astype(t), strict=True))
+    y, x = (
+        np.concatenate(p)
+        for p in zip(wide, (wide[0], near), grid, rng.normal(size=(2, n)).astype(t), strict=True)
+    )
     return y, x
 
 
@@ -352,8 +458,12 @@ def test_error_of_functions_of_points(name, t):
 def test_logarithms_of_powers_are_whole(t, target):
     info = np.finfo(t)
     twos = np.arange(info.minexp - info.nmant, info.maxexp)
-    np.testing.assert_array_equal(compiled(Op.LOG, 2, named(target), np.ldexp(t(1), twos)), twos.astype(t))
-    np.testing.assert_array_equal(compiled(Op.EXP, 2, named(target), twos.astype(t)), np.ldexp(t(1), twos))
+    np.testing.assert_array_equal(
+        compiled(Op.LOG, 2, named(target), np.ldexp(t(1), twos)), twos.astype(t)
+    )
+    np.testing.assert_array_equal(
+        compiled(Op.EXP, 2, named(target), twos.astype(t)), np.ldexp(t(1), twos)
+    )
     tens = np.arange(-37 if t is np.float32 else -307, 39 if t is np.float32 else 309)
     powers = np.array([f"1e{k}" for k in tens]).astype(np.float64).astype(t)
     with np.errstate(all="ignore"):
@@ -400,7 +510,9 @@ def test_a_deep_chain_is_expanded_without_recursion():
     n = x
     for _ in range(5_000):
         n = graph.node(Op.ADD, (graph.node(Op.MUL, (n, x)), graph.node(Op.EXP, (x,))))
-    (phase,) = expand_loops(Loops("deep", (target,), (), [For(i, 8, GRID, [Store(target, var(i), n)])])).phases
+    (phase,) = expand_loops(
+        Loops("deep", (target,), (), [For(i, 8, GRID, [Store(target, var(i), n)])])
+    ).phases
     assert not any(m.op in TRANSCENDENTAL for m in graph.toposort([phase.body[0].value]))
 
 
@@ -408,7 +520,9 @@ def test_expand_loops_reaches_values_masks_and_gathered_indices():
     source, target = Buf("x", dt.float32, 8, GLOBAL), Buf("y", dt.float32, 8, GLOBAL)
     i = Var("i", 8)
     element = graph.scalar_node(Op.LOAD, (), (source, var(i), ()), dt.float32)
-    gathered = Index({Gathered(graph.node(Op.CAST, (graph.node(Op.EXP, (element,)),), dt.int64), 8): 1})
+    gathered = Index(
+        {Gathered(graph.node(Op.CAST, (graph.node(Op.EXP, (element,)),), dt.int64), 8): 1}
+    )
     value = graph.scalar_node(Op.LOAD, (), (source, gathered, (Range(gathered, 0, 4),)), dt.float32)
     loop = For(i, 8, LANES, [Store(target, var(i), graph.node(Op.TANH, (value,)))])
     kernel = Loops("k", (source, target), (), [For(Var("chunk", 1), 1, GRID, [loop])])

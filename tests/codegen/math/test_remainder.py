@@ -17,7 +17,8 @@ TARGETS = ["host", *(name for name, _ in NARROWER)]
 
 
 def operands(dtype: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Magnitudes over the whole range of exponents, quotients of all sizes; whole multiples and their neighbours."""
+    """Magnitudes over the whole range of exponents, quotients of all sizes; whole multiples and
+    their neighbours."""
     rng = np.random.default_rng(0)
     info = np.finfo(dtype)
     low, high = np.log2(float(info.smallest_subnormal)), float(info.maxexp)
@@ -25,7 +26,11 @@ def operands(dtype: str, count: int) -> tuple[np.ndarray, np.ndarray]:
         y = (2.0 ** rng.uniform(low, high, count) * rng.choice([-1, 1], count)).astype(dtype)
         ratio = 2.0 ** rng.uniform(-3, info.nmant + 4, count)
         near = np.round(ratio).astype(dtype) * y
-        x = np.where(rng.random(count) < 0.5, (ratio * y).astype(dtype), np.nextafter(near, rng.choice([-np.inf, np.inf], count)))
+        x = np.where(
+            rng.random(count) < 0.5,
+            (ratio * y).astype(dtype),
+            np.nextafter(near, rng.choice([-np.inf, np.inf], count)),
+        )
         x = np.where(rng.random(count) < 0.2, near, x).astype(dtype)
         x = np.where(rng.random(count) < 0.1, y[::-1], x) * rng.choice([-1, 1], count).astype(dtype)
     return x.astype(dtype), y

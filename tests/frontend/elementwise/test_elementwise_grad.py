@@ -1,4 +1,5 @@
-"""Derivatives of elementwise functions against central differences in float64, and by hand where a function has a corner."""
+"""Derivatives of elementwise functions against central differences in float64, and by hand where a
+function has a corner."""
 
 from __future__ import annotations
 
@@ -38,13 +39,26 @@ def slopes(function: Callable[[wf.Tensor], wf.Tensor], at: list[float]) -> list[
 def test_corners() -> None:
     inf, nan = float("inf"), float("nan")
     assert slopes(wf.abs, [0.0, -0.0, -2.0, inf]) == [0.0, 0.0, -1.0, 1.0]
-    assert slopes(lambda x: wf.clip(x, -1.0, 1.0), [-1.0, 1.0, -2.0, 2.0, inf]) == [1.0, 1.0, 0.0, 0.0, 0.0]
+    assert slopes(lambda x: wf.clip(x, -1.0, 1.0), [-1.0, 1.0, -2.0, 2.0, inf]) == [
+        1.0,
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+    ]
     assert slopes(lambda x: wf.maximum(x, 1.0), [1.0, 2.0, 0.0]) == [0.5, 1.0, 0.0]
-    assert slopes(lambda x: wf.fmax(x, nan), [1.0]) == [1.0] and slopes(lambda x: wf.fmax(nan, x), [1.0]) == [1.0]
+    assert slopes(lambda x: wf.fmax(x, nan), [1.0]) == [1.0] and slopes(
+        lambda x: wf.fmax(nan, x), [1.0]
+    ) == [1.0]
     assert slopes(lambda x: wf.fmod(x, 3.0), [0.0, -0.0, 3.0]) == [1.0, 1.0, 1.0]
     assert slopes(lambda x: x % 3.0, [0.0, 3.0, -3.0]) == [1.0, 1.0, 1.0]
     assert slopes(lambda x: wf.copysign(x, -1.0), [0.0, 2.0, -2.0]) == [-1.0, -1.0, 1.0]
-    assert slopes(wf.round, [0.5, 2.0]) == slopes(wf.sign, [0.0, 2.0]) == slopes(lambda x: x // 2.0, [0.0, 2.0]) == [0.0, 0.0]
+    assert (
+        slopes(wf.round, [0.5, 2.0])
+        == slopes(wf.sign, [0.0, 2.0])
+        == slopes(lambda x: x // 2.0, [0.0, 2.0])
+        == [0.0, 0.0]
+    )
     assert slopes(wf.nan_to_num, [nan, inf, 2.0]) == [0.0, 0.0, 1.0]
     assert slopes(lambda x: wf.nextafter(x, 9.0) + x, [1.0]) == [1.0]
 
@@ -53,7 +67,9 @@ def test_bounds_of_clip_receive_what_they_replace() -> None:
     x, low = wf.tensor([-2.0, 0.0, 3.0]), wf.tensor([-1.0, -1.0, -1.0], requires_grad=True)
     assert wf.grad(wf.clip(x, low, 1.0).sum(), [low])[0].tolist() == [1.0, 0.0, 0.0]
     wide = wf.tensor([-1.0], dtype="float64", requires_grad=True)
-    assert wf.clip(x, wide).dtype is wf.float32 and wf.grad(wf.clip(x, wide).sum(), [wide])[0].tolist() == [1.0]
+    assert wf.clip(x, wide).dtype is wf.float32 and wf.grad(wf.clip(x, wide).sum(), [wide])[
+        0
+    ].tolist() == [1.0]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32"])
@@ -61,7 +77,18 @@ def test_bounds_of_clip_receive_what_they_replace() -> None:
 def test_every_shape(shape: tuple[int, ...], dtype: str) -> None:
     """Functions of empty, 0-d and single-element Tensors keep the shape."""
     t = wf.ones(shape, dtype=dtype)
-    functions = [wf.positive, wf.floor, wf.ceil, wf.trunc, wf.round, wf.square, wf.signbit, wf.isnan, wf.isinf, wf.isfinite]
+    functions = [
+        wf.positive,
+        wf.floor,
+        wf.ceil,
+        wf.trunc,
+        wf.round,
+        wf.square,
+        wf.signbit,
+        wf.isnan,
+        wf.isinf,
+        wf.isfinite,
+    ]
     functions += [
         wf.real,
         wf.imag,

@@ -1,6 +1,8 @@
-"""The special cases that the Array API standard 2024.12 lists for elementwise functions of floats, line by line.
+"""The special cases that the Array API standard 2024.12 lists for elementwise functions of floats,
+line by line.
 
-A line of a table reads: kind of each operand, then the result. Every pair of the values below that is of these kinds is tried.
+A line of a table reads: kind of each operand, then the result. Every pair of the values below that
+is of these kinds is tried.
 """
 
 from __future__ import annotations
@@ -59,12 +61,23 @@ RESULTS: dict[str, Callable[..., np.ndarray]] = {
     "false": lambda got, a, b: got == False,  # noqa: E712
     "even": lambda got, a, b: (got % 2 == 0) & (np.abs(got - a) == 0.5),
 }
-CONSTANTS = {"nan": np.nan, "+inf": np.inf, "-inf": -np.inf, "+0": 0.0, "-0": -0.0, "1": 1.0, "-1": -1.0, "0": 0.0}
+CONSTANTS = {
+    "nan": np.nan,
+    "+inf": np.inf,
+    "-inf": -np.inf,
+    "+0": 0.0,
+    "-0": -0.0,
+    "1": 1.0,
+    "-1": -1.0,
+    "0": 0.0,
+}
 
 
 def _same(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     """Equal bit for bit, any NaN like any other."""
-    return (np.isnan(got) & np.isnan(want)) | ((got == want) & (np.signbit(got) == np.signbit(want)))
+    return (np.isnan(got) & np.isnan(want)) | (
+        (got == want) & (np.signbit(got) == np.signbit(want))
+    )
 
 
 _DIVISION = """
@@ -402,18 +415,42 @@ RESULTS["x1-"] = lambda got, a, b: got == a - 0.5
 def values(dtype: str) -> np.ndarray:
     info = np.finfo(dtype)
     tiny, most = float(info.smallest_subnormal), float(info.max)
-    some = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 0.3, 7.0, 1e3, 5e5, float(info.tiny), tiny, most, np.inf]
+    some = [
+        0.0,
+        1.0,
+        2.0,
+        3.0,
+        0.5,
+        1.5,
+        2.5,
+        0.3,
+        7.0,
+        1e3,
+        5e5,
+        float(info.tiny),
+        tiny,
+        most,
+        np.inf,
+    ]
     return np.array([v for x in some for v in (x, -x)] + [np.nan, np.copysign(np.nan, -1)], dtype)
 
 
 @np.errstate(all="ignore")
-def check(name: str, rows: str, got: np.ndarray, a: np.ndarray, b: np.ndarray | None = None) -> None:
+def check(
+    name: str, rows: str, got: np.ndarray, a: np.ndarray, b: np.ndarray | None = None
+) -> None:
     for row in rows.strip().splitlines():
         *kinds, result = row.split()
-        chosen = KINDS[kinds[0]](a) & (KINDS[kinds[1]](b) if b is not None and len(kinds) > 1 else True)
+        chosen = KINDS[kinds[0]](a) & (
+            KINDS[kinds[1]](b) if b is not None and len(kinds) > 1 else True
+        )
         assert chosen.any(), row
         x, y = a[chosen], None if b is None else b[chosen]
-        right = RESULTS[result](got[chosen], x, y) if result in RESULTS else _same(got[chosen], np.float64(CONSTANTS[result]))
+        right = (
+            RESULTS[result](got[chosen], x, y)
+            if result in RESULTS
+            else _same(got[chosen], np.float64(CONSTANTS[result]))
+        )
         wrong = np.flatnonzero(~right)
         operands = [] if not wrong.size else [v[wrong[0]] for v in (x, y) if v is not None]
         assert not wrong.size, f"{name}: {row.strip()}: {operands} -> {got[chosen][wrong[0]]!r}"
@@ -483,16 +520,24 @@ def test_clip_with_nan(dtype: str) -> None:
     for got in (wf.clip(t, bad, 2.0), wf.clip(t, -1.0, bad)):
         assert got.dtype.name == dtype
         np.testing.assert_array_equal(np.isnan(got.numpy()), np.isnan(x) | is_bad)
-    assert np.isnan(wf.clip(t, np.nan, 1.0).numpy()).all() and np.isnan(wf.clip(t, max=np.nan).numpy()).all()
+    assert (
+        np.isnan(wf.clip(t, np.nan, 1.0).numpy()).all()
+        and np.isnan(wf.clip(t, max=np.nan).numpy()).all()
+    )
     assert wf.clip(t).tolist() is not None and wf.clip(t).dtype is t.dtype
 
 
 @np.errstate(all="ignore")
 def test_the_order_of_all_neighbours() -> None:
-    """nextafter goes up one step over the whole line of floats: from -inf through both zeros to inf."""
-    x = np.concatenate([values("float32"), np.float32(np.random.default_rng(0).standard_normal(100))])
+    """nextafter goes up one step over the whole line of floats: from -inf through both zeros to
+    inf."""
+    x = np.concatenate(
+        [values("float32"), np.float32(np.random.default_rng(0).standard_normal(100))]
+    )
     for towards in (np.inf, -np.inf, 0.0, 1.0):
-        np.testing.assert_array_equal(wf.nextafter(wf.tensor(x), towards).numpy(), np.nextafter(x, np.float32(towards)))
+        np.testing.assert_array_equal(
+            wf.nextafter(wf.tensor(x), towards).numpy(), np.nextafter(x, np.float32(towards))
+        )
 
 
 def test_real_parts_of_integers() -> None:

@@ -1,4 +1,5 @@
-"""erfinv, lgamma, digamma and polygamma of Tensors: special values, values beside the references, dtypes, gradients."""
+"""erfinv, lgamma, digamma and polygamma of Tensors: special values, values beside the references,
+dtypes, gradients."""
 
 from __future__ import annotations
 
@@ -14,8 +15,26 @@ from weft import options
 INF, NAN = math.inf, math.nan
 SPECIAL: dict[str, list[tuple[float, float]]] = {
     "erfinv": [(0.0, 0.0), (-0.0, -0.0), (1, INF), (-1, -INF), (1.5, NAN), (-INF, NAN), (NAN, NAN)],
-    "lgamma": [(0.0, INF), (-0.0, INF), (1, 0.0), (2, 0.0), (-1, INF), (-2e16, INF), (INF, INF), (-INF, INF), (NAN, NAN)],
-    "digamma": [(0.0, -INF), (-0.0, INF), (-1, NAN), (-3, NAN), (INF, INF), (-INF, NAN), (NAN, NAN)],
+    "lgamma": [
+        (0.0, INF),
+        (-0.0, INF),
+        (1, 0.0),
+        (2, 0.0),
+        (-1, INF),
+        (-2e16, INF),
+        (INF, INF),
+        (-INF, INF),
+        (NAN, NAN),
+    ],
+    "digamma": [
+        (0.0, -INF),
+        (-0.0, INF),
+        (-1, NAN),
+        (-3, NAN),
+        (INF, INF),
+        (-INF, NAN),
+        (NAN, NAN),
+    ],
 }
 
 
@@ -32,14 +51,19 @@ def test_special_values(name: str, dtype: str, interpret: bool) -> None:
 
 NEGATIVE = -np.random.default_rng(0).uniform(0, 30, 2000)
 POSITIVE = np.exp(np.random.default_rng(1).uniform(-30, 30, 2000))
+
+
 def reflected(x: np.ndarray) -> np.ndarray:
-    """digamma, where x is negative by cot(pi x) of what x is away from a whole number: SciPy's loses digits near its poles."""
+    """digamma, where x is negative by cot(pi x) of what x is away from a whole number: SciPy's
+    loses digits near its poles."""
     y = np.where(x < 0, 1 - x, x)
     cotangent = 1 / np.tan(np.pi * np.where(x < 0, x - np.round(x), 0.5))
     return special.digamma(y) - np.where(x < 0, np.pi * cotangent, 0)
 
 
-DERIVATIVES: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[np.ndarray], np.ndarray]]] = {
+DERIVATIVES: dict[
+    str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[np.ndarray], np.ndarray]]
+] = {
     "lgamma": (wf.lgamma, special.gammaln),
     "digamma": (wf.digamma, reflected),
     "polygamma1": (lambda x: wf.polygamma(1, x), lambda x: special.polygamma(1, x)),
@@ -70,12 +94,17 @@ def test_erfinv_inverts_erf() -> None:
 
 @pytest.mark.parametrize("name", SPECIAL)
 def test_of_integers_and_16_bit_floats(name: str) -> None:
-    f, reference = getattr(wf, name), {"erfinv": special.erfinv, "lgamma": special.gammaln, "digamma": special.digamma}[name]
+    f, reference = (
+        getattr(wf, name),
+        {"erfinv": special.erfinv, "lgamma": special.gammaln, "digamma": special.digamma}[name],
+    )
     assert f(wf.tensor([0, 1])).dtype is wf.float32
     half = np.array([0.25, 0.5, 0.75], np.float16)
     found = f(wf.tensor(half))
     assert found.dtype is wf.float16
-    np.testing.assert_array_equal(found.numpy(), reference(half.astype(np.float64)).astype(np.float16))
+    np.testing.assert_array_equal(
+        found.numpy(), reference(half.astype(np.float64)).astype(np.float16)
+    )
 
 
 def test_gradients_of_any_order() -> None:
@@ -87,12 +116,17 @@ def test_gradients_of_any_order() -> None:
     assert second.item() == pytest.approx(special.polygamma(1, 2.5), rel=1e-14)
     ends = wf.tensor([1.0, 0.0], requires_grad=True)
     wf.erfinv(ends).sum().backward()
-    assert ends.grad is not None and ends.grad.tolist() == [INF, pytest.approx(math.sqrt(math.pi) / 2)]
+    assert ends.grad is not None and ends.grad.tolist() == [
+        INF,
+        pytest.approx(math.sqrt(math.pi) / 2),
+    ]
 
 
 def test_constants_are_folded_alike() -> None:
     compiled = wf.polygamma(2, wf.tensor([1.25], dtype="float64")).item()
-    assert wf.full((), 1.25, dtype="float64").digamma().item() == pytest.approx(special.digamma(1.25), abs=1e-15)
+    assert wf.full((), 1.25, dtype="float64").digamma().item() == pytest.approx(
+        special.digamma(1.25), abs=1e-15
+    )
     assert wf.polygamma(2, 1.25).item() == pytest.approx(compiled, rel=1e-6)
 
 

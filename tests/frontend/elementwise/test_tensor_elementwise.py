@@ -1,4 +1,5 @@
-"""Elementwise functions and operators of Tensors against NumPy: values, special values, promotion, broadcasting."""
+"""Elementwise functions and operators of Tensors against NumPy: values, special values, promotion,
+broadcasting."""
 
 from __future__ import annotations
 
@@ -9,7 +10,27 @@ import numpy as np
 import pytest
 import weft as wf
 
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, 0.3, -0.3, 1e-3, 7.0, -7.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    -1.5,
+    2.5,
+    0.3,
+    -0.3,
+    1e-3,
+    7.0,
+    -7.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-40,
+    -1e-40,
+]
 
 erf = np.vectorize(math.erf)
 UNARY = {
@@ -23,7 +44,12 @@ APPROXIMATE = {
     "silu": lambda x: x / (1 + np.exp(-x)), "gelu": lambda x: x * 0.5 * (1 + erf(x / np.sqrt(2))),
     "relu": lambda x: np.maximum(x, 0), "leaky_relu": lambda x: np.where(x < 0, 0.01 * x, x),
 }  # fmt: skip
-PREDICATES = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "logical_not": np.logical_not}
+PREDICATES = {
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "logical_not": np.logical_not,
+}
 
 
 def same(got: wf.Tensor, expected: np.ndarray) -> None:
@@ -48,7 +74,10 @@ def test_exact_functions_equal_numpy(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", APPROXIMATE)
 @np.errstate(all="ignore")
 def test_transcendental_functions(name: str, dtype: str) -> None:
-    x = np.array([v for v in SPECIAL if not (np.isinf(v) and name in ("silu", "gelu", "tan", "sin", "cos"))], dtype)
+    x = np.array(
+        [v for v in SPECIAL if not (np.isinf(v) and name in ("silu", "gelu", "tan", "sin", "cos"))],
+        dtype,
+    )
     expected = APPROXIMATE[name](x.astype("float64"))
     got = getattr(wf.tensor(x), name)().numpy()
     assert got.dtype == dtype
@@ -67,12 +96,21 @@ def test_predicates(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
 @pytest.mark.parametrize("name", ["abs", "sign", "floor", "ceil", "round", "square", "neg"])
 def test_integer_functions_keep_the_dtype(name: str, dtype: str) -> None:
-    x = np.array([0, 1, 5, 200] if dtype == "uint8" else [0, 1, -5, 200, np.iinfo(dtype).min]).astype(dtype)
+    x = np.array(
+        [0, 1, 5, 200] if dtype == "uint8" else [0, 1, -5, 200, np.iinfo(dtype).min]
+    ).astype(dtype)
     with np.errstate(all="ignore"):
         same(getattr(wf.tensor(x), name)(), getattr(np, {"neg": "negative"}.get(name, name))(x))
 
 
-ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod]
+ARITHMETIC = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 
 
@@ -80,24 +118,35 @@ COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @np.errstate(all="ignore")
 def test_float_operators_equal_numpy(op: operator, dtype: str) -> None:
-    values = np.array([v for v in SPECIAL if abs(v) != np.inf or op not in (operator.floordiv, operator.mod)], dtype)
+    values = np.array(
+        [v for v in SPECIAL if abs(v) != np.inf or op not in (operator.floordiv, operator.mod)],
+        dtype,
+    )
     x, y = values[:, None], values[None, :]
     got, expected = op(wf.tensor(x), wf.tensor(y)).numpy(), op(x, y)
     assert got.dtype == expected.dtype
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize("op", [*ARITHMETIC, *COMPARISONS, operator.and_, operator.or_, operator.xor], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "op",
+    [*ARITHMETIC, *COMPARISONS, operator.and_, operator.or_, operator.xor],
+    ids=lambda f: f.__name__,
+)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
 def test_integer_operators_equal_numpy(op: operator, dtype: str) -> None:
-    values = np.array([1, 2, 7, 100, 255] if dtype == "uint8" else [1, 2, 7, -3, -100, np.iinfo(dtype).max]).astype(dtype)
+    values = np.array(
+        [1, 2, 7, 100, 255] if dtype == "uint8" else [1, 2, 7, -3, -100, np.iinfo(dtype).max]
+    ).astype(dtype)
     x, y = values[:, None], values[None, :]
     with np.errstate(all="ignore"):
         expected = op(x, y)
     expected = expected.astype("float32") if expected.dtype.kind == "f" else expected
     got = op(wf.tensor(x), wf.tensor(y)).numpy()
     assert got.dtype == expected.dtype
-    (np.testing.assert_allclose if got.dtype.kind == "f" else np.testing.assert_array_equal)(got, expected)
+    (np.testing.assert_allclose if got.dtype.kind == "f" else np.testing.assert_array_equal)(
+        got, expected
+    )
 
 
 def test_integer_division_by_zero_is_zero() -> None:
@@ -110,11 +159,17 @@ def test_shifts() -> None:
     assert (wf.tensor(x) << 3).tolist() == (x << 3).tolist()
     assert (wf.tensor(x) >> 2).tolist() == (x >> 2).tolist()
     assert (2 << wf.tensor([1, 2])).tolist() == [4, 8]
-    assert (wf.tensor(x) << 64).tolist() == [0, 0, 0] and (wf.tensor(x) >> 64).tolist() == [0, -1, 0]
+    assert (wf.tensor(x) << 64).tolist() == [0, 0, 0] and (wf.tensor(x) >> 64).tolist() == [
+        0,
+        -1,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
-    "op", [operator.add, operator.mul, operator.and_, operator.or_, operator.xor, *COMPARISONS], ids=lambda f: f.__name__
+    "op",
+    [operator.add, operator.mul, operator.and_, operator.or_, operator.xor, *COMPARISONS],
+    ids=lambda f: f.__name__,
 )
 def test_bool_operators(op: operator) -> None:
     x, y = np.array([True, True, False, False]), np.array([True, False, True, False])
@@ -154,7 +209,9 @@ def test_integer_power() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "bool"])
 def test_extremes_equal_numpy(name: str, dtype: str) -> None:
     values = np.array(SPECIAL) if dtype.startswith("float") else np.array([0, 1, 5, 100])
-    values = values[values != 0] if dtype.startswith("float") else values  # NumPy leaves the sign of a zero open
+    values = (
+        values[values != 0] if dtype.startswith("float") else values
+    )  # NumPy leaves the sign of a zero open
     x = values.astype(dtype)
     same(getattr(wf, name)(wf.tensor(x[:, None]), wf.tensor(x)), getattr(np, name)(x[:, None], x))
 
@@ -186,9 +243,20 @@ def test_promotion_of_tensors(a: str, b: str, expected: str) -> None:
     assert (wf.ones(2, dtype=b) + wf.ones((), dtype=a)).dtype.name == expected
 
 
-WEAK = [("float32", 2, "float32"), ("float32", 2.5, "float32"), ("float64", 2.5, "float64"), ("int32", 2, "int32"),
-        ("uint8", 2, "uint8"), ("int32", 2.5, "float32"), ("bool", 2, "int64"), ("bool", 2.5, "float32"),
-        ("int32", True, "int32"), ("float32", np.float64(2), "float64"), ("float32", np.float32(2), "float32")]  # fmt: skip
+WEAK = [
+    ("float32", 2, "float32"),
+    ("float32", 2.5, "float32"),
+    ("float64", 2.5, "float64"),
+    ("int32", 2, "int32"),
+    ("uint8", 2, "uint8"),
+    ("int32", 2.5, "float32"),
+    ("bool", 2, "int64"),
+    ("bool", 2.5, "float32"),
+    # fmt: skip
+    ("int32", True, "int32"),
+    ("float32", np.float64(2), "float64"),
+    ("float32", np.float32(2), "float32"),
+]
 
 
 @pytest.mark.parametrize(("dtype", "scalar", "expected"), WEAK)
@@ -209,7 +277,15 @@ def test_division_of_integers_is_float32() -> None:
 
 @pytest.mark.parametrize(
     "shapes",
-    [((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 1, 3), (5, 1)), ((), (2, 3)), ((1, 1), (1,)), ((0, 3), (1,)), ((0,), (1, 1))],
+    [
+        ((3, 4), (4,)),
+        ((3, 1), (1, 4)),
+        ((2, 1, 3), (5, 1)),
+        ((), (2, 3)),
+        ((1, 1), (1,)),
+        ((0, 3), (1,)),
+        ((0,), (1, 1)),
+    ],
 )
 def test_broadcasting(shapes: tuple) -> None:
     rng = np.random.default_rng(0)
@@ -221,7 +297,11 @@ def test_casts() -> None:
     x = np.array([-1.7, 1.7, 300.0, np.nan, np.inf], "float32")
     t = wf.tensor(x)
     assert t.int().tolist() == [-1, 1, 300, 0, 2**31 - 1]
-    assert t.long().dtype is wf.int64 and t.double().dtype is wf.float64 and t.bool().tolist() == [True] * 5
+    assert (
+        t.long().dtype is wf.int64
+        and t.double().dtype is wf.float64
+        and t.bool().tolist() == [True] * 5
+    )
     assert t.astype("uint8").tolist() == [0, 1, 255, 0, 255]
     assert wf.tensor([300, -1]).astype("uint8").tolist() == [44, 255]
     assert wf.tensor([True, False]).float().tolist() == [1.0, 0.0]

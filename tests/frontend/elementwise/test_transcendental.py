@@ -19,8 +19,24 @@ UNARY: dict[str, Callable] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
 }  # fmt: skip
-BINARY: dict[str, Callable] = {"atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp, "pow": np.power}
-ODD = ("expm1", "log1p", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh")  # f(x) is x for tiny x
+BINARY: dict[str, Callable] = {
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
+    "logaddexp": np.logaddexp,
+    "pow": np.power,
+}
+ODD = (
+    "expm1",
+    "log1p",
+    "sin",
+    "tan",
+    "asin",
+    "atan",
+    "sinh",
+    "tanh",
+    "asinh",
+    "atanh",
+)  # f(x) is x for tiny x
 
 
 def specials(dtype: str) -> np.ndarray:
@@ -31,7 +47,8 @@ def specials(dtype: str) -> np.ndarray:
 
 
 def near(got: wf.Tensor, want: np.ndarray, ulps: float = 4) -> None:
-    """Equal to NumPy within some units of the last place; NaN, infinities and signs of zeros exactly."""
+    """Equal to NumPy within some units of the last place; NaN, infinities and signs of zeros
+    exactly."""
     value = np.asarray(got.numpy())
     assert value.dtype == want.dtype and value.shape == want.shape
     np.testing.assert_array_equal(np.isnan(value), np.isnan(want))
@@ -98,7 +115,15 @@ POW = [
     (-0.0, -1, -INF), (-0.0, -3, -INF), (-0.0, -2, INF), (-0.0, -0.5, INF), (-2, 0.5, NAN), (-2, 3, -8), (-2, 1.5, NAN),
     (-0.0, INF, 0.0), (-0.0, -INF, INF), (-INF, INF, INF), (-INF, -INF, 0.0),
 ]  # fmt: skip
-HYPOT = [(INF, NAN, INF), (NAN, -INF, INF), (-INF, 1, INF), (NAN, 1, NAN), (3, 4, 5), (-0.0, -0.0, 0.0), (0.0, -7, 7)]
+HYPOT = [
+    (INF, NAN, INF),
+    (NAN, -INF, INF),
+    (-INF, 1, INF),
+    (NAN, 1, NAN),
+    (3, 4, 5),
+    (-0.0, -0.0, 0.0),
+    (0.0, -7, 7),
+]
 LOGADDEXP = [(-INF, -INF, -INF), (INF, INF, INF), (INF, -INF, INF), (-INF, 5, 5), (5, -INF, 5), (NAN, 1, NAN), (1, NAN, NAN),
              (INF, NAN, NAN), (-INF, NAN, NAN), (0.0, 0.0, math.log(2))]  # fmt: skip
 TABLES = {"atan2": ATAN2, "pow": POW, "hypot": HYPOT, "logaddexp": LOGADDEXP}
@@ -124,11 +149,13 @@ def test_powers_with_python_numbers_agree_with_tensors(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_exact_results(dtype: str) -> None:
     tens = np.arange(11)
-    assert wf.log10(wf.tensor(10.0 ** tens, dtype=dtype)).tolist() == tens.tolist()
+    assert wf.log10(wf.tensor(10.0**tens, dtype=dtype)).tolist() == tens.tolist()
     twos = np.arange(-20, 20)
     assert wf.log2(wf.tensor(2.0**twos, dtype=dtype)).tolist() == twos.tolist()
     assert wf.exp2(wf.tensor(twos, dtype=dtype)).tolist() == (2.0**twos).tolist()
-    assert wf.hypot(wf.tensor([3.0, 5.0], dtype=dtype), wf.tensor([4.0, 12.0], dtype=dtype)).tolist() == [5, 13]
+    assert wf.hypot(
+        wf.tensor([3.0, 5.0], dtype=dtype), wf.tensor([4.0, 12.0], dtype=dtype)
+    ).tolist() == [5, 13]
 
 
 def test_nothing_overflows_early() -> None:
@@ -157,7 +184,10 @@ def test_two_operands_promote_and_broadcast(name: str) -> None:
     f = getattr(wf, name)
     a, b = np.array([1, -2, 3], "int32"), np.array([[2], [5]], "int64")
     near(f(wf.tensor(a), wf.tensor(b)), BINARY[name](a, b).astype("float32"), 2)
-    assert f(wf.tensor(a), 2).dtype is wf.float32 and f(2.0, wf.tensor([1.0], dtype="float64")).dtype is wf.float64
+    assert (
+        f(wf.tensor(a), 2).dtype is wf.float32
+        and f(2.0, wf.tensor([1.0], dtype="float64")).dtype is wf.float64
+    )
     assert f(wf.zeros((0, 3)), wf.ones(3)).shape == (0, 3) and f(wf.tensor(1.0), 1.0).shape == ()
     assert f(wf.tensor(1.0, dtype="float64"), wf.tensor(1.0)).dtype is wf.float64
     assert getattr(wf.tensor(a), name)(wf.tensor(b)).shape == (2, 3)
@@ -175,25 +205,46 @@ def gradients(f: Callable, *values: float) -> list[float]:
 
 
 def test_gradients_where_a_naive_form_fails() -> None:
-    assert gradients(wf.atan2, 0.0, 2.0) == [0.5, 0.0] and gradients(wf.atan2, 2.0, 0.0) == [0.0, -0.5]
+    assert gradients(wf.atan2, 0.0, 2.0) == [0.5, 0.0] and gradients(wf.atan2, 2.0, 0.0) == [
+        0.0,
+        -0.5,
+    ]
     assert gradients(wf.atan2, 1e200, 1e200) == pytest.approx([5e-201, -5e-201])
-    assert gradients(wf.hypot, 0.0, 2.0) == [0, 1] and gradients(wf.hypot, 3e200, 4e200) == pytest.approx([0.6, 0.8])
+    assert gradients(wf.hypot, 0.0, 2.0) == [0, 1] and gradients(
+        wf.hypot, 3e200, 4e200
+    ) == pytest.approx([0.6, 0.8])
     assert gradients(wf.logaddexp, 1.0, 1.0) == pytest.approx([0.5, 0.5])
-    assert gradients(wf.logaddexp, -INF, 1.0) == [0, 1] and gradients(wf.logaddexp, 800.0, -800.0) == [1, 0]
-    assert gradients(wf.asinh, 1e200) == [1e-200] and gradients(wf.acosh, 1e200) == pytest.approx([1e-200])
-    assert gradients(wf.expm1, -50.0) == pytest.approx([math.exp(-50)]) and gradients(wf.exp2, 3.0) == [8 * math.log(2)]
-    assert gradients(wf.asin, 1.0) == [INF] and gradients(wf.acos, 1.0) == [-INF] and gradients(wf.atan, INF) == [0]
+    assert gradients(wf.logaddexp, -INF, 1.0) == [0, 1] and gradients(
+        wf.logaddexp, 800.0, -800.0
+    ) == [1, 0]
+    assert gradients(wf.asinh, 1e200) == [1e-200] and gradients(wf.acosh, 1e200) == pytest.approx(
+        [1e-200]
+    )
+    assert gradients(wf.expm1, -50.0) == pytest.approx([math.exp(-50)]) and gradients(
+        wf.exp2, 3.0
+    ) == [8 * math.log(2)]
+    assert (
+        gradients(wf.asin, 1.0) == [INF]
+        and gradients(wf.acos, 1.0) == [-INF]
+        and gradients(wf.atan, INF) == [0]
+    )
 
 
 def test_second_derivative_of_logaddexp_at_a_tie() -> None:
     x, one = wf.tensor(0.3, dtype="float64"), wf.tensor(1.0, dtype="float64")
-    assert float(wf.hessian_vector_product(lambda t: wf.logaddexp(t, 0.3), x, one)) == pytest.approx(0.25)
-    assert float(wf.hessian_vector_product(lambda t: wf.logaddexp(0.3, t), x, one)) == pytest.approx(0.25)
+    assert float(
+        wf.hessian_vector_product(lambda t: wf.logaddexp(t, 0.3), x, one)
+    ) == pytest.approx(0.25)
+    assert float(
+        wf.hessian_vector_product(lambda t: wf.logaddexp(0.3, t), x, one)
+    ) == pytest.approx(0.25)
 
 
 def test_gradients_of_powers() -> None:
     assert gradients(lambda a, b: a**b, 0.0, 0.0) == [0, 0]
-    assert gradients(lambda a, b: a**b, 0.0, 1.0) == [1, 0] and gradients(lambda a, b: a**b, 0.0, 2.0) == [0, 0]
+    assert gradients(lambda a, b: a**b, 0.0, 1.0) == [1, 0] and gradients(
+        lambda a, b: a**b, 0.0, 2.0
+    ) == [0, 0]
     assert gradients(lambda a, b: a**b, -2.0, 3.0)[0] == 12
     assert gradients(lambda a: a**3, -2.0) == [12] and gradients(lambda a: a**-1, -2.0) == [-0.25]
     assert gradients(lambda a: a**0.5, 4.0) == [0.25] and gradients(lambda a: a**0.5, 0.0) == [INF]

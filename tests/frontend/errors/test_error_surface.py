@@ -1,4 +1,5 @@
-"""One error of every kind, as a user meets it: the class, the builtin, the whole text, and the line that is to blame."""
+"""One error of every kind, as a user meets it: the class, the builtin, the whole text, and the line
+that is to blame."""
 
 from __future__ import annotations
 
@@ -84,7 +85,12 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         "reshape: 6 elements of shape (2, 3) do not fit shape (4, 2)",
     ),
     "axis": (lambda: X.sum(2), E.AxisError, IndexError, "sum: axis 2 is out of range for 2 axes"),
-    "axis twice": (lambda: X.mean((1, -1)), E.ShapeError, ValueError, "mean: an axis is named twice in (1, -1)"),
+    "axis twice": (
+        lambda: X.mean((1, -1)),
+        E.ShapeError,
+        ValueError,
+        "mean: an axis is named twice in (1, -1)",
+    ),
     "nothing to reduce": (
         lambda: wf.zeros(0, 3).max(0),
         E.ShapeError,
@@ -103,7 +109,12 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         TypeError,
         "tensor: there is no dtype for elements of type complex128",
     ),
-    "dtype name": (lambda: X.astype("float8"), E.DTypeError, TypeError, "there is no dtype 'float8'; there are bool, int8"),
+    "dtype name": (
+        lambda: X.astype("float8"),
+        E.DTypeError,
+        TypeError,
+        "there is no dtype 'float8'; there are bool, int8",
+    ),
     "function of NumPy": (
         lambda: np.linalg.inv(X),
         E.CallError,
@@ -128,12 +139,42 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         RuntimeError,
         "the value of a Tensor float32[1] is read while <lambda> is traced",
     ),
-    "several kernels": (two_kernels, E.FusionError, AssertionError, "one_kernel: this takes 2 kernels"),
-    "not a finite number": (log_of_zero, E.FloatingPointError, FloatingPointError, "log(0) gives -inf, at index (1,) of "),
-    "index when built": (lambda: X[2], E.IndexError, IndexError, "index 2 is out of range for axis 0 of extent 2"),
-    "too many indices": (lambda: X[0, 0, 0], E.IndexError, IndexError, "3 indices for 2 axes of shape (2, 3)"),
-    "index when run": (out_of_range_at_run_time, E.IndexError, IndexError, "index 5 is out of range for axis 0 of extent 2, in "),
-    "scatter when run": (scatter_out_of_range, E.IndexError, IndexError, "index 7 is out of range for axis 0 of extent 2, in "),
+    "several kernels": (
+        two_kernels,
+        E.FusionError,
+        AssertionError,
+        "one_kernel: this takes 2 kernels",
+    ),
+    "not a finite number": (
+        log_of_zero,
+        E.FloatingPointError,
+        FloatingPointError,
+        "log(0) gives -inf, at index (1,) of ",
+    ),
+    "index when built": (
+        lambda: X[2],
+        E.IndexError,
+        IndexError,
+        "index 2 is out of range for axis 0 of extent 2",
+    ),
+    "too many indices": (
+        lambda: X[0, 0, 0],
+        E.IndexError,
+        IndexError,
+        "3 indices for 2 axes of shape (2, 3)",
+    ),
+    "index when run": (
+        out_of_range_at_run_time,
+        E.IndexError,
+        IndexError,
+        "index 5 is out of range for axis 0 of extent 2, in ",
+    ),
+    "scatter when run": (
+        scatter_out_of_range,
+        E.IndexError,
+        IndexError,
+        "index 7 is out of range for axis 0 of extent 2, in ",
+    ),
     "name in a module": (
         lambda: wf.nn.Linear(2, 1).get_parameter("scale"),
         E.AttributeError,
@@ -183,7 +224,12 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         RuntimeError,
         "a leaf that requires a gradient is changed in place: do it inside wf.no_grad()",
     ),
-    "gradient of integers": (N.requires_grad_, E.DTypeError, TypeError, "only floats have gradients, this is int64"),
+    "gradient of integers": (
+        N.requires_grad_,
+        E.DTypeError,
+        TypeError,
+        "only floats have gradients, this is int64",
+    ),
     "unrelated gradient": (
         lambda: wf.grad(leaf().sum(), leaf()),
         E.GradientError,
@@ -220,15 +266,30 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         TypeError,
         "only an integer can be an index, this is float32",
     ),
-    "whole number": (lambda: int(wf.tensor(float("inf"))), E.OverflowError, OverflowError, "int: inf is not a whole number"),
+    "whole number": (
+        lambda: int(wf.tensor(float("inf"))),
+        E.OverflowError,
+        OverflowError,
+        "int: inf is not a whole number",
+    ),
     "size": (
         lambda: wf.zeros(1 << 40, 1 << 40),
         E.ShapeError,
         ValueError,
         "zeros: shape (1099511627776, 1099511627776) has too many elements",
     ),
-    "memory": ((wf.zeros(1 << 50) + 1).numpy, E.MemoryError, MemoryError, "4.0 PiB of memory are needed"),
-    "stream": (lambda: X.__dlpack__(stream=7), E.BufferError, BufferError, "__dlpack__: stream 7: the CPU has no streams"),
+    "memory": (
+        (wf.zeros(1 << 50) + 1).numpy,
+        E.MemoryError,
+        MemoryError,
+        "4.0 PiB of memory are needed",
+    ),
+    "stream": (
+        lambda: X.__dlpack__(stream=7),
+        E.BufferError,
+        BufferError,
+        "__dlpack__: stream 7: the CPU has no streams",
+    ),
     "option": (
         lambda: options.update(num_threads=0),
         E.OptionError,
@@ -260,10 +321,16 @@ def test_text_class_and_line(kind: str) -> None:
     assert text in message
     lines, first = inspect.getsourcelines(build)
     marked = [first + i for i, line in enumerate(lines) if line.rstrip().endswith("# to blame")]
-    if message.endswith(".py:" + message.rsplit(":", 1)[-1]):  # found while running: the text names the line that built it
+    if message.endswith(
+        ".py:" + message.rsplit(":", 1)[-1]
+    ):  # found while running: the text names the line that built it
         assert message.endswith(f"{Path(__file__).name}:{marked[0]}")
     elif marked:
-        frames = [f.lineno for f in traceback.extract_tb(caught.value.__traceback__) if f.filename == __file__]
+        frames = [
+            f.lineno
+            for f in traceback.extract_tb(caught.value.__traceback__)
+            if f.filename == __file__
+        ]
         assert frames[-1] == marked[0]
 
 
@@ -271,12 +338,18 @@ def test_text_class_and_line(kind: str) -> None:
 def test_no_error_shows_the_inside(kind: str) -> None:
     with pytest.raises(E.WeftError) as caught:
         SURFACE[kind][0]()
-    assert (caught.value.__cause__ is None and caught.value.__suppress_context__) or caught.value.__context__ is None
+    assert (
+        caught.value.__cause__ is None and caught.value.__suppress_context__
+    ) or caught.value.__context__ is None
     assert not any(word in str(caught.value) for word in ("Node", "graph.py", "weft.ir", "Op."))
 
 
 def test_every_class_of_error_is_met() -> None:
-    elsewhere = {E.WeftError, E.MissingPackageError, E.CompileError}  # the base; no ml_dtypes; a broken installation
+    elsewhere = {
+        E.WeftError,
+        E.MissingPackageError,
+        E.CompileError,
+    }  # the base; no ml_dtypes; a broken installation
     classes = {c for c in vars(E).values() if isinstance(c, type) and issubclass(c, E.WeftError)}
     assert classes == {ours for _, ours, _, _ in SURFACE.values()} | elsewhere
 
@@ -284,7 +357,9 @@ def test_every_class_of_error_is_met() -> None:
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     prelude = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}; import weft as wf; "
     env = {**os.environ, **environment}
-    return subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=env, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", prelude + code], capture_output=True, text=True, env=env, check=False
+    )
 
 
 def test_environment_variables_are_checked_by_name() -> None:
@@ -292,10 +367,16 @@ def test_environment_variables_are_checked_by_name() -> None:
         ("WEFT_NUM_THREADS", "many", "an integer from 1 to 256"),
         ("WEFT_CACHE_LIMIT", "-1", "a number of bytes like 500000, 200K, 64M or 2G"),
         ("WEFT_DEVICE", "tpu", "cpu, cuda or cuda:<number>"),
-        ("WEFT_DEBUG", "perhaps", "a level from 1 to 4, or one of true, yes, on, 0, false, no, off"),
+        (
+            "WEFT_DEBUG",
+            "perhaps",
+            "a level from 1 to 4, or one of true, yes, on, 0, false, no, off",
+        ),
     ):
         done = run("(wf.ones(2) + 1).numpy()", **{variable: value})
-        assert done.stderr.strip().endswith(f"weft.errors.OptionError: {variable}='{value}': allowed is {allowed}")
+        assert done.stderr.strip().endswith(
+            f"weft.errors.OptionError: {variable}='{value}': allowed is {allowed}"
+        )
 
 
 def test_a_device_that_the_environment_names_but_that_is_not_there() -> None:
@@ -307,4 +388,7 @@ def test_a_dump_that_cannot_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     done = run("(wf.ones(2) + 1).numpy()", WEFT_DUMP=str(file / "below"))
-    assert f"weft.errors.OptionError: WEFT_DUMP='{file / 'below'}': cannot write there: " in done.stderr
+    assert (
+        f"weft.errors.OptionError: WEFT_DUMP='{file / 'below'}': cannot write there: "
+        in done.stderr
+    )

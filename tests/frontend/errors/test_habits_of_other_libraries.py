@@ -1,4 +1,5 @@
-"""What users of MiniTorch and Norch carry over: one meaning a test. docs/from-minitorch.md and docs/from-norch.md name them."""
+"""What users of MiniTorch and Norch carry over: one meaning a test. docs/from-minitorch.md and
+docs/from-norch.md name them."""
 
 from __future__ import annotations
 
@@ -47,7 +48,10 @@ def test_random_numbers_for_another_device_are_not_drawn() -> None:
 
 
 def test_the_class_tensor_says_what_makes_one_of_data() -> None:
-    with pytest.raises(E.CallError, match=r"^Tensor is not a constructor: write wf.tensor\(\[\[1, 2\], \[3, 4\]\]\)$"):
+    with pytest.raises(
+        E.CallError,
+        match=r"^Tensor is not a constructor: write wf.tensor\(\[\[1, 2\], \[3, 4\]\]\)$",
+    ):
         wf.Tensor([[1, 2], [3, 4]])  # type: ignore[arg-type]
 
 
@@ -77,14 +81,24 @@ def test_to_the_device_where_it_is_changes_nothing() -> None:
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
 def test_reductions_keep_their_axes_where_asked(name: str, axis: Any) -> None:
     for keepdims in (False, True):
-        got, expected = getattr(leaf(), name)(axis, keepdims=keepdims), getattr(X, name)(axis, keepdims=keepdims)
+        got, expected = (
+            getattr(leaf(), name)(axis, keepdims=keepdims),
+            getattr(X, name)(axis, keepdims=keepdims),
+        )
         assert got.shape == expected.shape
         np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
 
 
 def test_a_reduction_without_keepdims_drops_its_axis_and_without_axis_has_none() -> None:
-    assert leaf().sum(0).shape == (4,) and leaf().sum().shape == () and leaf().sum(0, keepdims=True).shape == (1, 4)
-    with pytest.raises(E.IndexError, match=r"for 0 axes of shape \(\): this is a single number, which .item\(\) reads$"):
+    assert (
+        leaf().sum(0).shape == (4,)
+        and leaf().sum().shape == ()
+        and leaf().sum(0, keepdims=True).shape == (1, 4)
+    )
+    with pytest.raises(
+        E.IndexError,
+        match=r"for 0 axes of shape \(\): this is a single number, which .item\(\) reads$",
+    ):
         leaf().sum()[0]
 
 
@@ -127,7 +141,10 @@ VIEWS: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 def test_view_needs_contiguous_data_and_says_what_to_do(name: str) -> None:
     x = VIEWS[name](wf.tensor(X).realize())
     assert not x.is_contiguous()
-    with pytest.raises(E.ShapeError, match=r"view: shape .* is not contiguous, .*: call \.contiguous\(\) first, or \.reshape\("):
+    with pytest.raises(
+        E.ShapeError,
+        match=r"view: shape .* is not contiguous, .*: call \.contiguous\(\) first, or \.reshape\(",
+    ):
         x.view(-1)
     assert x.contiguous().is_contiguous()
     assert x.contiguous().view(-1).tolist() == x.reshape(-1).tolist() == x.numpy().ravel().tolist()
@@ -137,25 +154,42 @@ def test_in_a_jitted_function_view_asks_for_the_same() -> None:
     flat = wf.jit(lambda x: x.T.view(-1))
     with pytest.raises(E.ShapeError, match="is not contiguous"):
         flat(wf.tensor(X))
-    assert wf.jit(lambda x: x.T.contiguous().view(-1))(wf.tensor(X)).tolist() == X.T.ravel().tolist()
+    assert (
+        wf.jit(lambda x: x.T.contiguous().view(-1))(wf.tensor(X)).tolist() == X.T.ravel().tolist()
+    )
 
 
 def test_view_takes_what_lies_in_that_shape() -> None:
     x = wf.tensor(X)
     assert x.view(2, 6).tolist() == x.view((2, -1)).tolist() == X.reshape(2, 6).tolist()
-    assert x[1:].view(8).tolist() == X[1:].ravel().tolist() and x[:, :2].view(3, 2, 1).shape == (3, 2, 1)
-    assert (x.T + 1).view(12).tolist() == (X.T + 1).ravel().tolist() and wf.zeros(3, 4).view(12).shape == (12,)
+    assert x[1:].view(8).tolist() == X[1:].ravel().tolist() and x[:, :2].view(3, 2, 1).shape == (
+        3,
+        2,
+        1,
+    )
+    assert (x.T + 1).view(12).tolist() == (X.T + 1).ravel().tolist() and wf.zeros(3, 4).view(
+        12
+    ).shape == (12,)
 
 
 def test_strides_are_those_of_the_views() -> None:
     x = wf.tensor(X)
     assert x.strides == (4, 1) and x.T.strides == (1, 4) and x[::2, 1:].strides == (8, 1)
-    assert x.unsqueeze(0).expand(5, 3, 4).strides == (0, 4, 1) and x.reshape(6, 2).T.strides == (1, 2)
-    assert x.T.reshape(6, 2).strides == (2, 1) and (x.T * 1).strides == (3, 1) and wf.ones(2, 3).strides == (3, 1)
+    assert x.unsqueeze(0).expand(5, 3, 4).strides == (0, 4, 1) and x.reshape(6, 2).T.strides == (
+        1,
+        2,
+    )
+    assert (
+        x.T.reshape(6, 2).strides == (2, 1)
+        and (x.T * 1).strides == (3, 1)
+        and wf.ones(2, 3).strides == (3, 1)
+    )
 
 
 def test_a_shape_of_another_size_is_refused() -> None:
-    with pytest.raises(E.ShapeError, match=r"view: 12 elements of shape \(3, 4\) do not fit shape \(5,\)"):
+    with pytest.raises(
+        E.ShapeError, match=r"view: 12 elements of shape \(3, 4\) do not fit shape \(5,\)"
+    ):
         wf.tensor(X).view(5)
 
 
@@ -167,7 +201,11 @@ def test_iteration_gives_the_rows() -> None:
 
 def test_indexing_takes_ints_slices_and_negative_numbers() -> None:
     x = wf.tensor(X)
-    assert x[1, 2].item() == 7 and x[-1].tolist() == X[-1].tolist() and x[:, 1:3].tolist() == X[:, 1:3].tolist()
+    assert (
+        x[1, 2].item() == 7
+        and x[-1].tolist() == X[-1].tolist()
+        and x[:, 1:3].tolist() == X[:, 1:3].tolist()
+    )
     with pytest.raises(IndexError, match="index 3 is out of range for axis 0 of extent 3"):
         x[3]
 
@@ -182,11 +220,21 @@ OPERATORS = "add sub mul truediv floordiv mod pow lt le gt ge eq ne"
 FUNCTIONS = "maximum minimum fmax fmin fmod hypot atan2:arctan2 logaddexp copysign nextafter logical_and logical_xor"
 
 
-@pytest.mark.parametrize("shapes", [((3, 1), (1, 4)), ((2, 1, 4), (3, 1)), ((4,), (2, 3, 1)), ((), (1, 2))])
-def test_elementwise_operators_stretch_axes_of_one_element(shapes: tuple[tuple[int, ...], ...]) -> None:
+@pytest.mark.parametrize(
+    "shapes", [((3, 1), (1, 4)), ((2, 1, 4), (3, 1)), ((4,), (2, 3, 1)), ((), (1, 2))]
+)
+def test_elementwise_operators_stretch_axes_of_one_element(
+    shapes: tuple[tuple[int, ...], ...],
+) -> None:
     a, b = (np.arange(1.0, 1.0 + np.prod(s), dtype=np.float32).reshape(s) for s in shapes)
-    pairs = [(f"operator {name}", getattr(operator, name), getattr(operator, name)) for name in OPERATORS.split()]
-    pairs += [(name, getattr(wf, name.split(":")[0]), getattr(np, name.split(":")[-1])) for name in FUNCTIONS.split()]
+    pairs = [
+        (f"operator {name}", getattr(operator, name), getattr(operator, name))
+        for name in OPERATORS.split()
+    ]
+    pairs += [
+        (name, getattr(wf, name.split(":")[0]), getattr(np, name.split(":")[-1]))
+        for name in FUNCTIONS.split()
+    ]
     got = [ours(wf.tensor(a), wf.tensor(b)) for _, ours, _ in pairs]
     wf.realize(*got)
     for (name, _, theirs), out in zip(pairs, got, strict=True):
@@ -201,24 +249,38 @@ def test_a_stretched_operand_gets_a_gradient_of_its_own_shape() -> None:
 
 
 def test_shapes_that_do_not_broadcast_are_named() -> None:
-    with pytest.raises(E.ShapeError, match=r"shapes \(5, 2\) and \(5,\) could not be broadcast together"):
+    with pytest.raises(
+        E.ShapeError, match=r"shapes \(5, 2\) and \(5,\) could not be broadcast together"
+    ):
         wf.broadcast_shapes((5, 2), (5,))
     assert wf.broadcast_shapes((5, 1, 5, 1), (1, 5, 1, 5)) == (5, 5, 5, 5)
 
 
-@pytest.mark.parametrize("shapes", [((2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)), ((2, 1, 4, 3), (5, 3, 2))])
-def test_matrix_products_of_any_rank_stretch_their_batches(shapes: tuple[tuple[int, ...], ...]) -> None:
+@pytest.mark.parametrize(
+    "shapes",
+    [((2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)), ((2, 1, 4, 3), (5, 3, 2))],
+)
+def test_matrix_products_of_any_rank_stretch_their_batches(
+    shapes: tuple[tuple[int, ...], ...],
+) -> None:
     a, b = (np.random.default_rng(0).random(s, np.float32) for s in shapes)
     x, y = leaf(a), leaf(b)
     out = x @ y
     out.sum().backward()
     ones = np.ones_like(a @ b)
     np.testing.assert_allclose(out.detach().numpy(), a @ b, rtol=1e-5)
-    for got, full in ((x.grad, ones @ np.swapaxes(b, -1, -2)), (y.grad, np.swapaxes(a, -1, -2) @ ones)):
+    for got, full in (
+        (x.grad, ones @ np.swapaxes(b, -1, -2)),
+        (y.grad, np.swapaxes(a, -1, -2) @ ones),
+    ):
         assert got is not None
         lead = full.ndim - got.ndim
-        stretched = [i for i in range(full.ndim) if i < lead or got.shape[i - lead] != full.shape[i]]
-        np.testing.assert_allclose(got.numpy(), full.sum(tuple(stretched), keepdims=True).reshape(got.shape), rtol=1e-5)
+        stretched = [
+            i for i in range(full.ndim) if i < lead or got.shape[i - lead] != full.shape[i]
+        ]
+        np.testing.assert_allclose(
+            got.numpy(), full.sum(tuple(stretched), keepdims=True).reshape(got.shape), rtol=1e-5
+        )
 
 
 # ---------------------------------------------------------------- numbers
@@ -261,12 +323,15 @@ def test_doubling_again_and_again_is_linear_work() -> None:
 
 
 def test_a_transposed_tensor_times_itself() -> None:
-    """Norch lists this as a known problem: a tensor reaches the product on two ways, one through a view."""
+    """Norch lists this as a known problem: a tensor reaches the product on two ways, one through a
+    view."""
     a = np.random.default_rng(1).random((3, 3), np.float32)
     x = leaf(a)
     (x.T @ x).sum().backward()
     assert x.grad is not None
-    np.testing.assert_allclose(x.grad.numpy(), 2 * np.tile(a.sum(1, keepdims=True), (1, 3)), rtol=1e-5)
+    np.testing.assert_allclose(
+        x.grad.numpy(), 2 * np.tile(a.sum(1, keepdims=True), (1, 3)), rtol=1e-5
+    )
 
 
 def test_an_operator_in_place_changes_the_tensor_and_not_what_was_made_of_it() -> None:
@@ -312,7 +377,10 @@ def test_gradients_add_up_until_they_are_forgotten() -> None:
 
 def test_backward_of_several_elements_takes_a_gradient() -> None:
     x = leaf([3.0, 4.0])
-    with pytest.raises(E.GradientError, match=r"shape \(2,\) is not a single element; sum it up, or give its cotangent"):
+    with pytest.raises(
+        E.GradientError,
+        match=r"shape \(2,\) is not a single element; sum it up, or give its cotangent",
+    ):
         (x * x).backward()
     (x * x).backward(wf.tensor([1.0, 10.0]))
     assert x.grad is not None and x.grad.tolist() == [6.0, 80.0]
@@ -331,7 +399,9 @@ def test_a_second_backward_needs_the_graph() -> None:
 
 
 def test_backward_of_what_needs_no_gradient_says_so() -> None:
-    with pytest.raises(E.GradientError, match="does not depend on anything that requires a gradient"):
+    with pytest.raises(
+        E.GradientError, match="does not depend on anything that requires a gradient"
+    ):
         wf.tensor(X).sum().backward()
 
 
@@ -354,5 +424,8 @@ def test_parameters_in_lists_are_found() -> None:
             self.register_parameter("bias_0", nn.Parameter(1.0))
 
     model = Linear()
-    assert [name for name, _ in model.named_parameters()][-2:] == ["weights.1.2", "bias_0"] and model.num_parameters() == 7
+    assert [name for name, _ in model.named_parameters()][-2:] == [
+        "weights.1.2",
+        "bias_0",
+    ] and model.num_parameters() == 7
     assert model.bias_0.item() == 1.0

@@ -13,15 +13,35 @@ E = wf.errors
 A, B, N = wf.zeros(2, 3), wf.zeros(4, 5), wf.arange(6)
 
 CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: A + B, E.ShapeError, r"add: shapes \(2, 3\) and \(4, 5\) could not be broadcast together: axis -2 is 2 and 4"),
+    (
+        lambda: A + B,
+        E.ShapeError,
+        r"add: shapes \(2, 3\) and \(4, 5\) could not be broadcast together: axis -2 is 2 and 4",
+    ),
     (lambda: wf.where(A > 0, A, B), E.ShapeError, r"where: shapes \(2, 3\).*\(4, 5\)"),
-    (lambda: A @ B, E.ShapeError, r"matmul: shapes \(2, 3\) and \(4, 5\) do not fit: 3 columns, 4 rows"),
+    (
+        lambda: A @ B,
+        E.ShapeError,
+        r"matmul: shapes \(2, 3\) and \(4, 5\) do not fit: 3 columns, 4 rows",
+    ),
     (lambda: A @ wf.tensor(1.0), E.ShapeError, "matmul: both operands need at least one axis"),
-    (lambda: wf.zeros(2, 2, 3) @ wf.zeros(3, 3, 1), E.ShapeError, r"matmul: shapes \(2,\) and \(3,\) could not be broadcast"),
-    (lambda: A.reshape(4, 2), E.ShapeError, r"reshape: 6 elements of shape \(2, 3\) do not fit shape \(4, 2\)"),
+    (
+        lambda: wf.zeros(2, 2, 3) @ wf.zeros(3, 3, 1),
+        E.ShapeError,
+        r"matmul: shapes \(2,\) and \(3,\) could not be broadcast",
+    ),
+    (
+        lambda: A.reshape(4, 2),
+        E.ShapeError,
+        r"reshape: 6 elements of shape \(2, 3\) do not fit shape \(4, 2\)",
+    ),
     (lambda: A.reshape(-1, -1), E.ShapeError, "reshape"),
     (lambda: A.reshape(-1, 4), E.ShapeError, "reshape"),
-    (lambda: A.permute(0, 0), E.ShapeError, r"permute: \(0, 0\) is not a permutation of the 2 axes"),
+    (
+        lambda: A.permute(0, 0),
+        E.ShapeError,
+        r"permute: \(0, 0\) is not a permutation of the 2 axes",
+    ),
     (lambda: A.permute(0, 2), E.ShapeError, "permute: axis 2 is out of range for 2 axes"),
     (lambda: A.sum(2), E.ShapeError, "sum: axis 2 is out of range for 2 axes"),
     (lambda: A.sum((0, -2)), E.ShapeError, "sum: an axis is named twice"),
@@ -31,7 +51,11 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: A.expand(3), E.ShapeError, "expand"),
     (lambda: A.pad(((1, 1),)), E.ShapeError, "pad: .* is not one pair of widths"),
     (lambda: A.pad(-1), E.ShapeError, "pad"),
-    (lambda: wf.concat([A, B]), E.ShapeError, r"part 0 of shape .* and part 1 of shape \(4, 5\) differ in more than axis 0"),
+    (
+        lambda: wf.concat([A, B]),
+        E.ShapeError,
+        r"part 0 of shape .* and part 1 of shape \(4, 5\) differ in more than axis 0",
+    ),
     (lambda: wf.stack([A, B]), E.ShapeError, "stack"),
     (lambda: wf.concat([]), E.ShapeError, "nothing to join"),
     (lambda: A.split([1, 2]), E.ShapeError, "split"),
@@ -50,7 +74,11 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: (A > 0) - (A > 0), E.DTypeError, "subtract: not defined for bool"),
     (lambda: wf.tensor([1 + 2j]), E.DTypeError, "complex128"),
     (lambda: wf.tensor(["a"]), E.DTypeError, "tensor"),
-    (lambda: wf.zeros(2, dtype="float8"), E.DTypeError, "there is no dtype 'float8'; there are bool, int8"),
+    (
+        lambda: wf.zeros(2, dtype="float8"),
+        E.DTypeError,
+        "there is no dtype 'float8'; there are bool, int8",
+    ),
     (lambda: wf.zeros(-1), E.ShapeError, "negative extent"),
     (lambda: wf.tensor([[1], [1, 2]]), E.ShapeError, "not of equal lengths"),
     (N.requires_grad_, E.DTypeError, "only floats have gradients, this is int64"),
@@ -64,7 +92,9 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("build", "kind", "text"), CASES, ids=[str(i) for i in range(len(CASES))])
-def test_errors_come_when_the_expression_is_built(build: Callable[[], object], kind: type[Exception], text: str) -> None:
+def test_errors_come_when_the_expression_is_built(
+    build: Callable[[], object], kind: type[Exception], text: str
+) -> None:
     with pytest.raises(kind, match=text):
         build()
 

@@ -1,4 +1,5 @@
-"""Mistakes as users make them: the class of the error, and that it or its notes say what to write."""
+"""Mistakes as users make them: the class of the error, and that it or its notes say what to
+write."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ TYPE, ATTRIBUTE = TypeError, E.AttributeError
 
 MISTAKES: list[tuple[str, type[Exception], str]] = [
     # names of other libraries
-    ("wf.linalg.solve(x, x)", ATTRIBUTE, "there is no linear algebra beyond products and norms; NumPy's is np.linalg"),
+    (
+        "wf.linalg.solve(x, x)",
+        ATTRIBUTE,
+        "there is no linear algebra beyond products and norms; NumPy's is np.linalg",
+    ),
     ("x.inverse()", ATTRIBUTE, "there is no linear algebra beyond"),
     ("wf.fft", ATTRIBUTE, "there are no Fourier transforms; NumPy's are np.fft"),
     ("wf.vmap(f)", ATTRIBUTE, "operations broadcast"),
@@ -31,7 +36,11 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("wf.autograd.grad", ATTRIBUTE, "write wf.grad(loss, x)"),
     ("wf.device('cpu')", ATTRIBUTE, "a text, one of wf.devices()"),
     ("wf.save(x, 'file')", ATTRIBUTE, "write wf.nn.save(path, model=model)"),
-    ("nn.LSTM(3, 4)", ATTRIBUTE, "there are no recurrent layers: apply nn.Linear layers per time step"),
+    (
+        "nn.LSTM(3, 4)",
+        ATTRIBUTE,
+        "there are no recurrent layers: apply nn.Linear layers per time step",
+    ),
     ("nn.GRUCell(3, 4)", ATTRIBUTE, "there are no recurrent layers"),
     ("x.add_(1)", ATTRIBUTE, "write x += y, x[key] = y or x.assign(y)"),
     ("x.mul(2)", ATTRIBUTE, "write x * y"),
@@ -52,7 +61,11 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("wf.mean_(x)", ATTRIBUTE, "did you mean 'mean'?"),
     ("x.sofmax()", ATTRIBUTE, "'Tensor' object has no attribute 'sofmax'; did you mean 'softmax'?"),
     ("x.reqires_grad", ATTRIBUTE, "did you mean 'requires_grad'?"),
-    ("nn.Liner(2, 3)", ATTRIBUTE, "module 'weft.nn' has no attribute 'Liner'; did you mean 'Linear'?"),
+    (
+        "nn.Liner(2, 3)",
+        ATTRIBUTE,
+        "module 'weft.nn' has no attribute 'Liner'; did you mean 'Linear'?",
+    ),
     ("nn.relu(x)", ATTRIBUTE, "did you mean 'ReLU'?"),
     ("nn.functional.reluu(x)", ATTRIBUTE, "did you mean 'relu'?"),
     ("nn.optim.ADAM([p])", ATTRIBUTE, "did you mean 'Adam'?"),
@@ -73,19 +86,51 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("nn.ReLU(True)", TYPE, "there is no inplace=: values never change"),
     ("nn.LeakyReLU(0.1, inplace=True)", TYPE, "there is no inplace="),
     ("nn.Flatten(start_dim=1)", TYPE, "start_dim= is called start_axis= here"),
-    ("nn.Linear(2, 2, device='cpu')", TYPE, "there is no device=: write .to(device) after the call"),
-    ("nn.Linear(2, 2, dtype=wf.float64)", TYPE, "there is no dtype=: write .to(dtype) after the call"),
+    (
+        "nn.Linear(2, 2, device='cpu')",
+        TYPE,
+        "there is no device=: write .to(device) after the call",
+    ),
+    (
+        "nn.Linear(2, 2, dtype=wf.float64)",
+        TYPE,
+        "there is no dtype=: write .to(dtype) after the call",
+    ),
     ("nn.Linear(2, 2, biass=True)", TYPE, "Linear() got an unexpected keyword argument 'biass'"),
-    ("nn.MSELoss(size_average=False)", TYPE, 'there is no size_average=: reduction="mean", "sum" or "none"'),
+    (
+        "nn.MSELoss(size_average=False)",
+        TYPE,
+        'there is no size_average=: reduction="mean", "sum" or "none"',
+    ),
     ("nn.functional.mse_loss(x, x, reduce=False)", TYPE, "there is no reduce=: reduction="),
     ("nn.functional.softmax(x, dim=1)", TYPE, "dim= is called axis= here"),
     ("nn.functional.relu(x, inplace=True)", TYPE, "there is no inplace="),
-    ("nn.data.DataLoader([1], num_workers=4)", TYPE, "there is no num_workers=: a thread fetches ahead, as many batches as"),
-    ("nn.data.DataLoader([1], pin_memory=True)", TYPE, "there is no pin_memory=: device= puts batches"),
-    ("nn.optim.Adam([p], fused=True)", TYPE, "there is no fused=: a step is compiled into one program"),
+    (
+        "nn.data.DataLoader([1], num_workers=4)",
+        TYPE,
+        "there is no num_workers=: a thread fetches ahead, as many batches as",
+    ),
+    (
+        "nn.data.DataLoader([1], pin_memory=True)",
+        TYPE,
+        "there is no pin_memory=: device= puts batches",
+    ),
+    (
+        "nn.optim.Adam([p], fused=True)",
+        TYPE,
+        "there is no fused=: a step is compiled into one program",
+    ),
     ("nn.optim.SGD([p], learning_rate=0.1)", TYPE, "learning_rate= is called lr= here"),
-    ("wf.grad((p * p).sum(), p, create_graph=True)", TYPE, "there is no create_graph=: what wf.grad gives can be differentiated"),
-    ("wf.grad((p * p).sum(), p, retain_graph=True)", TYPE, "there is no retain_graph=: wf.grad keeps the history"),
+    (
+        "wf.grad((p * p).sum(), p, create_graph=True)",
+        TYPE,
+        "there is no create_graph=: what wf.grad gives can be differentiated",
+    ),
+    (
+        "wf.grad((p * p).sum(), p, retain_graph=True)",
+        TYPE,
+        "there is no retain_graph=: wf.grad keeps the history",
+    ),
     ("(p * p).sum().backward(create_graph=True)", TYPE, "what backward() collects cannot"),
     ("x.var(unbiased=True)", TYPE, "unbiased=True is correction=1"),
     ("wf.std(x, ddof=1)", TYPE, "ddof= is called correction= here"),
@@ -104,7 +149,11 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("(x > 1) and (x < 3)", E.ShapeError, "& for `and`, | for `or`"),
     ("not x", E.ShapeError, "a Tensor of shape (4, 3) has no single truth value"),
     ("max(x[0], x[1])", E.ShapeError, "has no single truth value"),
-    ("float(x)", E.ShapeError, "only a single element converts to a Python number, this has shape (4, 3); x.tolist()"),
+    (
+        "float(x)",
+        E.ShapeError,
+        "only a single element converts to a Python number, this has shape (4, 3); x.tolist()",
+    ),
     ("range(x)", E.DTypeError, "only an integer can be an index, this is float32"),
     # data
     ("wf.tensor([[1, 2], [3]])", E.ShapeError, "tensor: the nested lists are not of equal lengths"),
@@ -116,8 +165,16 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("wf.tensor({1, 2})", E.DTypeError, "tensor: {1, 2} is no number"),
     ("wf.tensor([1j])", E.DTypeError, "no dtype for elements of type complex128"),
     ("wf.tensor(np.array(['a']))", E.DTypeError, "no dtype for elements of type <U1"),
-    ("wf.add(x, ['a'])", E.DTypeError, "add: b must be a Tensor, an array or a number, not ['a']: element 'a' is no number"),
-    ("wf.Tensor([1, 2, 3])", E.CallError, "Tensor is not a constructor: write wf.tensor([1, 2, 3])"),
+    (
+        "wf.add(x, ['a'])",
+        E.DTypeError,
+        "add: b must be a Tensor, an array or a number, not ['a']: element 'a' is no number",
+    ),
+    (
+        "wf.Tensor([1, 2, 3])",
+        E.CallError,
+        "Tensor is not a constructor: write wf.tensor([1, 2, 3])",
+    ),
     ("wf.zeros(3.0)", E.DTypeError, "zeros: a shape must consist of ints, not 3.0"),
     ("wf.randn((2, '3'))", E.DTypeError, "randn: a shape must consist of ints, not '3'"),
     ("x.reshape(2.0, 6)", E.DTypeError, "reshape: a shape must consist of ints, not 2.0"),
@@ -135,25 +192,53 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("nn.CrossEntropyLoss()(x, wf.tensor([0, 9, 0, 0])).item()", E.IndexError, "index 9"),
     # gradients
     ("x.sum().backward()", E.GradientError, "does not depend on anything that requires a gradient"),
-    ("twice()", E.GradientError, "to differentiate a gradient, take wf.grad(loss, x) in the place of x.grad"),
+    (
+        "twice()",
+        E.GradientError,
+        "to differentiate a gradient, take wf.grad(loss, x) in the place of x.grad",
+    ),
     ("(p * 2).backward()", E.GradientError, "sum it up, or give its cotangent"),
     ("p.__iadd__(1)", E.GradientError, "do it inside wf.no_grad()"),
     ("wf.arange(3).requires_grad_()", E.DTypeError, "only floats have gradients, this is int64"),
     # jit
     ("wf.jit(lambda y, k: y + wf.zeros(k))(x, 3)", E.JitError, "the value of argument 'k' is read"),
     ("wf.jit(lambda y, k: y + wf.zeros(k))(x, 3)", E.JitError, "@wf.jit(static_argnames='k')"),
-    ("wf.jit(lambda y, *, k: y if k[1] > 2 else -y)(x, k=[x, 3])", E.JitError, "@wf.jit(static_argnames='k')"),
+    (
+        "wf.jit(lambda y, *, k: y if k[1] > 2 else -y)(x, k=[x, 3])",
+        E.JitError,
+        "@wf.jit(static_argnames='k')",
+    ),
     ("wf.jit(lambda *ys: ys[0].reshape(ys[1], -1))(x, 6)", E.JitError, "@wf.jit(static_argnums=1)"),
-    ("wf.jit(lambda y, k: wf.zeros((y.sum() * k).int()))(x, 3)", E.JitError, "wf.where for a choice"),
+    (
+        "wf.jit(lambda y, k: wf.zeros((y.sum() * k).int()))(x, 3)",
+        E.JitError,
+        "wf.where for a choice",
+    ),
     ("wf.jit(lambda y: y.numpy())(x)", E.JitError, "return the value and read it outside"),
     # layers and files
-    ("nn.Sequential(nn.Flatten(), nn.Linear(5, 1))(x)", E.ShapeError, "in layer 1 of Sequential: Linear"),
-    ("nested(x)", E.ShapeError, "in layer out of Sequential: Linear\nin layer 1 of Sequential: Sequential"),
+    (
+        "nn.Sequential(nn.Flatten(), nn.Linear(5, 1))(x)",
+        E.ShapeError,
+        "in layer 1 of Sequential: Linear",
+    ),
+    (
+        "nested(x)",
+        E.ShapeError,
+        "in layer out of Sequential: Linear\nin layer 1 of Sequential: Sequential",
+    ),
     ("nn.Sequential([nn.ReLU()])", E.DTypeError, "give them one by one, *layers"),
     ("net.load_state_dict({'weigth': x})", E.StateError, "missing weight, bias; unexpected weigth"),
     ("nn.optim.SGD(net, lr=0.1)", E.WeftError, "parameters()"),
-    ("nn.save('file', net)", E.CallError, "save: objects are passed by name, as in save(path, model=model)"),
-    ("nn.load(folder / 'torch.pt')", nn.CheckpointError, "this is a zip file, as torch.save and np.savez write"),
+    (
+        "nn.save('file', net)",
+        E.CallError,
+        "save: objects are passed by name, as in save(path, model=model)",
+    ),
+    (
+        "nn.load(folder / 'torch.pt')",
+        nn.CheckpointError,
+        "this is a zip file, as torch.save and np.savez write",
+    ),
     ("nn.load(folder / 'old.pt')", nn.CheckpointError, "this is a pickle"),
     ("nn.load(folder / 'a.npy')", nn.CheckpointError, "this is an array, as np.save writes"),
 ]
@@ -179,13 +264,27 @@ def twice() -> None:
 @pytest.mark.parametrize(("code", "kind", "text"), MISTAKES)
 def test_a_mistake_is_answered(code: str, kind: type[Exception], text: str, folder: Path) -> None:
     p = wf.tensor([1.0, 2.0], requires_grad=True)
-    names = {"wf": wf, "nn": nn, "np": np, "x": wf.rand(4, 3), "p": p, "net": nn.Linear(3, 2), "f": abs}
-    names |= {"nested": nn.Sequential(nn.ReLU(), nn.Sequential({"out": nn.Linear(5, 1)})), "twice": twice, "folder": folder}
+    names = {
+        "wf": wf,
+        "nn": nn,
+        "np": np,
+        "x": wf.rand(4, 3),
+        "p": p,
+        "net": nn.Linear(3, 2),
+        "f": abs,
+    }
+    names |= {
+        "nested": nn.Sequential(nn.ReLU(), nn.Sequential({"out": nn.Linear(5, 1)})),
+        "twice": twice,
+        "folder": folder,
+    }
     with pytest.raises(kind) as caught:
         eval(code, names)
     assert text in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
-    shown = [f.f_code.co_name for f in frames if is_weft_s(f) and not f.f_locals.get("__tracebackhide__")]
+    shown = [
+        f.f_code.co_name for f in frames if is_weft_s(f) and not f.f_locals.get("__tracebackhide__")
+    ]
     assert shown == [], "pytest and IPython would show these frames"
 
 

@@ -1,4 +1,5 @@
-"""Names of other libraries that Weft has not: the error says what to write, and that exists; misspelt ones get the nearest."""
+"""Names of other libraries that Weft has not: the error says what to write, and that exists;
+misspelt ones get the nearest."""
 
 from __future__ import annotations
 
@@ -33,7 +34,13 @@ def test_a_function_that_weft_has_not_names_what_it_has(name: str) -> None:
         getattr(wf, name)
 
 
-TEXTS = {*OF_TENSORS.values(), *OF_WEFT.values(), *OF_MODULES.values(), *ABSENT.values(), *WITHOUT.values()}
+TEXTS = {
+    *OF_TENSORS.values(),
+    *OF_WEFT.values(),
+    *OF_MODULES.values(),
+    *ABSENT.values(),
+    *WITHOUT.values(),
+}
 
 
 @pytest.mark.parametrize("text", sorted(TEXTS))
@@ -43,19 +50,36 @@ def test_what_an_error_advises_exists(text: str) -> None:
 
 
 def test_no_name_that_is_there_is_said_to_be_absent() -> None:
-    assert [name for name in OF_WEFT if name in dir(wf)] == [] == [name for name in OF_TENSORS if hasattr(wf.Tensor, name)]
+    assert (
+        [name for name in OF_WEFT if name in dir(wf)]
+        == []
+        == [name for name in OF_TENSORS if hasattr(wf.Tensor, name)]
+    )
     spaces = [wf, nn, nn.functional, wf.Tensor]
     assert [name for name in ABSENT if any(name in dir(space) for space in spaces)] == []
 
 
-MODULES = [wf, wf.cuda, nn, nn.amp, nn.data, nn.data.transforms, nn.functional, nn.init, nn.optim, nn.optim.lr_scheduler]
+MODULES = [
+    wf,
+    wf.cuda,
+    nn,
+    nn.amp,
+    nn.data,
+    nn.data.transforms,
+    nn.functional,
+    nn.init,
+    nn.optim,
+    nn.optim.lr_scheduler,
+]
 MODULES += [nn.parallel, nn.utils]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
 def test_a_misspelt_name_of_a_module_is_answered_with_the_nearest(module: ModuleType) -> None:
     name = max(module.__all__, key=len)
-    with pytest.raises(AttributeError, match=f"has no attribute '{name[:-3]}{name[-2:]}'; did you mean '{name}'\\?"):
+    with pytest.raises(
+        AttributeError, match=f"has no attribute '{name[:-3]}{name[-2:]}'; did you mean '{name}'\\?"
+    ):
         getattr(module, name[:-3] + name[-2:])
     assert not hasattr(module, "__nothing__")
 
@@ -87,7 +111,11 @@ def test_what_has_an_axis_answers_dim() -> None:
     answered = 0
     for function, first in callables():
         try:
-            there = {p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL}
+            there = {
+                p.name
+                for p in inspect.signature(function).parameters.values()
+                if p.kind is not p.VAR_POSITIONAL
+            }
         except (TypeError, ValueError):
             continue
         for foreign, ours in RENAMED.items():
@@ -95,7 +123,9 @@ def test_what_has_an_axis_answers_dim() -> None:
             if here and foreign not in there and foreign != "input":
                 with pytest.raises(TypeError) as caught:
                     function(*first, **{foreign: 0})
-                assert f"{foreign}= is called {here[0]}= here" in getattr(caught.value, "__notes__", [])
+                assert f"{foreign}= is called {here[0]}= here" in getattr(
+                    caught.value, "__notes__", []
+                )
                 answered += 1
     assert answered > 150
 
@@ -131,14 +161,19 @@ def test_a_module_of_users_takes_what_it_says() -> None:
     assert (made.dim, made.others) == (3, {"inplace": True})
     assert isinstance(Decorated(3, seed=1), Decorated)
     assert isinstance(pickle.loads(pickle.dumps(copy.deepcopy(Bare()))), Bare)
-    for call, text in ((lambda: Bare(3), r"Bare\(\) takes no positional arguments, not 1"), (lambda: Bare(x=3), "argument 'x'")):
+    for call, text in (
+        (lambda: Bare(3), r"Bare\(\) takes no positional arguments, not 1"),
+        (lambda: Bare(x=3), "argument 'x'"),
+    ):
         with pytest.raises(TypeError, match=text):
             call()
     assert str(inspect.signature(nn.ReLU)) == "() -> 'None'"
 
 
 def test_a_method_that_changes_a_tensor_names_the_operators() -> None:
-    with pytest.raises(AttributeError, match=r"'Parameter' object has no attribute 'add_'; write x \+= y, "):
+    with pytest.raises(
+        AttributeError, match=r"'Parameter' object has no attribute 'add_'; write x \+= y, "
+    ):
         nn.Parameter([1.0]).add_(1)  # type: ignore[attr-defined]
 
 
@@ -152,6 +187,13 @@ def test_a_name_that_nobody_has_gets_no_advice() -> None:
 @pytest.mark.parametrize("make", [nn.Parameter, nn.Buffer])
 def test_data_cannot_be_set_without_effect(make: type) -> None:
     t = make([1.0, 2.0])
-    with pytest.raises(AttributeError, match=rf"{make.__name__}.data is not set: write x.assign\(y\)"):
+    with pytest.raises(
+        AttributeError, match=rf"{make.__name__}.data is not set: write x.assign\(y\)"
+    ):
         t.data = wf.zeros(2)
-    assert t.tolist() == copy.deepcopy(t).tolist() == pickle.loads(pickle.dumps(t)).tolist() == [1.0, 2.0]
+    assert (
+        t.tolist()
+        == copy.deepcopy(t).tolist()
+        == pickle.loads(pickle.dumps(t)).tolist()
+        == [1.0, 2.0]
+    )

@@ -1,4 +1,5 @@
-"""Sums of products: einsum, tensordot, vecdot, matmul and their kin against NumPy; their errors; that they are contractions."""
+"""Sums of products: einsum, tensordot, vecdot, matmul and their kin against NumPy; their errors;
+that they are contractions."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ def drawn(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:
 
 def close(got: wf.Tensor, want: Any) -> None:
     want = np.asarray(want)
-    assert got.shape == want.shape and got.dtype.name == want.dtype.name, (got, want.shape, want.dtype)
+    assert got.shape == want.shape and got.dtype.name == want.dtype.name, (
+        got,
+        want.shape,
+        want.dtype,
+    )
     if want.dtype.kind == "f":
         eps = float(np.finfo(want.dtype).eps)
         np.testing.assert_allclose(got.numpy(), want, rtol=200 * eps, atol=200 * eps)
@@ -116,7 +121,11 @@ def expressions(draw: st.DrawFn) -> tuple[str, list[np.ndarray]]:
     text = ",".join(parts)
     if draw(st.booleans()):
         chosen = draw(st.permutations(used)) if used else []
-        text += "->" + ("..." if max(dots) >= 0 else "") + "".join(chosen[: draw(st.integers(0, len(used)))])
+        text += (
+            "->"
+            + ("..." if max(dots) >= 0 else "")
+            + "".join(chosen[: draw(st.integers(0, len(used)))])
+        )
     return text, arrays
 
 
@@ -129,7 +138,9 @@ def test_einsum_of_random_subscripts(case: tuple[str, list[np.ndarray]]) -> None
 
 def test_einsum_by_lists_of_axes() -> None:
     a, b = drawn((3, 4)), drawn((4, 5))
-    close(wf.einsum(a, [0, 1], wf.tensor(b), [1, 2], [2, 0]), np.einsum(a, [0, 1], b, [1, 2], [2, 0]))
+    close(
+        wf.einsum(a, [0, 1], wf.tensor(b), [1, 2], [2, 0]), np.einsum(a, [0, 1], b, [1, 2], [2, 0])
+    )
     close(wf.einsum(a, [0, 1], b, [1, 2]), a @ b)
     close(wf.einsum(a, [..., 0]), np.einsum(a, [..., 0]))
 
@@ -197,7 +208,9 @@ def program(t: wf.Tensor) -> Compiled:
 )
 def test_einsum_becomes_one_contraction(text: str, shapes: tuple[Any, ...]) -> None:
     kernels = program(wf.einsum(text, *(wf.rand(*s).realize() for s in shapes))).lowered.kernels
-    assert [k.lowered.schedule.split()[0].rstrip(":") in ("packed", "dot") for k in kernels] == [True]
+    assert [k.lowered.schedule.split()[0].rstrip(":") in ("packed", "dot") for k in kernels] == [
+        True
+    ]
 
 
 GRADIENTS = ["ij,jk->ik", "ij,jk,kl->il", "ii->i", "iij->j", "ij,ij->", "...i,i->...", "i,j->ij"]
@@ -205,11 +218,15 @@ GRADIENTS = ["ij,jk->ik", "ij,jk,kl->il", "ii->i", "iij->j", "ij,ij->", "...i,i-
 
 @pytest.mark.parametrize("text", GRADIENTS)
 def test_einsum_gradients(text: str) -> None:
-    inputs = [wf.tensor(drawn(tuple(3 for _ in term.replace("...", "x")))) for term in text.split("->", maxsplit=1)[0].split(",")]
+    inputs = [
+        wf.tensor(drawn(tuple(3 for _ in term.replace("...", "x"))))
+        for term in text.split("->", maxsplit=1)[0].split(",")
+    ]
     wf.check_grad(lambda *xs: (wf.einsum(text, *xs) ** 2).sum(), *inputs)
 
 
-# ---------------------------------------------------------------- tensordot, vecdot, outer, inner, dot
+# ---------------------------------------------------------------- tensordot, vecdot, outer, inner,
+# dot
 
 TENSORDOTS: list[tuple[tuple[int, ...], tuple[int, ...], Any]] = [
     ((3, 4), (4, 5), 1),
@@ -264,7 +281,9 @@ def test_vecdot(left: tuple[int, ...], right: tuple[int, ...], axis: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [((3,), (4,)), ((), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3, 2)), ((3,), (3,)), ((), ())], ids=str
+    ("left", "right"),
+    [((3,), (4,)), ((), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3, 2)), ((3,), (3,)), ((), ())],
+    ids=str,
 )
 def test_outer_and_dot(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     a, b = drawn(left), drawn(right)
@@ -284,11 +303,35 @@ PRODUCT_ERRORS: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception]
     ),
     ("tensordot", (wf.zeros(3), wf.zeros(3)), {"axes": 2}, E.ShapeError, "do not have 2 axes"),
     ("tensordot", (wf.zeros(3), wf.zeros(3)), {"axes": -1}, E.ShapeError, "do not have -1 axes"),
-    ("tensordot", (wf.zeros(3), wf.zeros(3)), {"axes": ((0,), (1,))}, E.AxisError, "axis 1 is out of range"),
-    ("tensordot", (wf.zeros(3, 3), wf.zeros(3, 3)), {"axes": ((0, 0), (0, 1))}, E.ShapeError, "named twice"),
-    ("tensordot", (wf.zeros(3, 3), wf.zeros(3, 3)), {"axes": ((0, 1), (0,))}, E.ShapeError, "one by one"),
+    (
+        "tensordot",
+        (wf.zeros(3), wf.zeros(3)),
+        {"axes": ((0,), (1,))},
+        E.AxisError,
+        "axis 1 is out of range",
+    ),
+    (
+        "tensordot",
+        (wf.zeros(3, 3), wf.zeros(3, 3)),
+        {"axes": ((0, 0), (0, 1))},
+        E.ShapeError,
+        "named twice",
+    ),
+    (
+        "tensordot",
+        (wf.zeros(3, 3), wf.zeros(3, 3)),
+        {"axes": ((0, 1), (0,))},
+        E.ShapeError,
+        "one by one",
+    ),
     ("tensordot", (wf.zeros(3), wf.zeros(3)), {"axes": 1.0}, E.DTypeError, "axes must be an int"),
-    ("vecdot", (wf.zeros(3), wf.zeros(4)), {}, E.ShapeError, "3 elements along axis -1 of one operand, 4"),
+    (
+        "vecdot",
+        (wf.zeros(3), wf.zeros(4)),
+        {},
+        E.ShapeError,
+        "3 elements along axis -1 of one operand, 4",
+    ),
     ("vecdot", (wf.zeros(3), wf.zeros(1)), {}, E.ShapeError, "vecdot"),
     ("vecdot", (wf.zeros(()), wf.zeros(3)), {}, E.ShapeError, "at least one axis"),
     ("vecdot", (wf.zeros(2, 3), wf.zeros(3)), {"axis": -2}, E.AxisError, "axis -2"),
@@ -299,8 +342,12 @@ PRODUCT_ERRORS: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception]
 ]
 
 
-@pytest.mark.parametrize("case", PRODUCT_ERRORS, ids=[f"{c[0]}-{i}" for i, c in enumerate(PRODUCT_ERRORS)])
-def test_product_errors(case: tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str]) -> None:
+@pytest.mark.parametrize(
+    "case", PRODUCT_ERRORS, ids=[f"{c[0]}-{i}" for i, c in enumerate(PRODUCT_ERRORS)]
+)
+def test_product_errors(
+    case: tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str],
+) -> None:
     name, args, kwargs, kind, text = case
     with pytest.raises(kind, match=text):
         getattr(wf, name)(*args, **kwargs)

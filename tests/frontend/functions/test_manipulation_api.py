@@ -1,4 +1,5 @@
-"""Manipulation functions: the standard's names and signatures, values against NumPy, axes in every spelling, errors."""
+"""Manipulation functions: the standard's names and signatures, values against NumPy, axes in every
+spelling, errors."""
 
 from __future__ import annotations
 
@@ -25,7 +26,12 @@ def drawn(shape: tuple[int, ...], dtype: str = "int64") -> np.ndarray:
 
 def same(got: wf.Tensor, want: Any) -> None:
     want = np.asarray(want)
-    assert got.shape == want.shape and got.dtype.name == want.dtype.name, (got.shape, want.shape, got.dtype, want.dtype)
+    assert got.shape == want.shape and got.dtype.name == want.dtype.name, (
+        got.shape,
+        want.shape,
+        got.dtype,
+        want.dtype,
+    )
     np.testing.assert_array_equal(got.numpy(), want)
 
 
@@ -63,15 +69,27 @@ def test_signatures_have_the_names_and_defaults_of_the_standard(name: str) -> No
 
 SHAPES: list[tuple[int, ...]] = [(2, 3, 4), (0, 3), (1, 1), (5,), ()]
 CALLS: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[np.ndarray], Any]]] = {
-    "broadcast_to": (lambda t: wf.broadcast_to(t, (2, *t.shape)), lambda x: np.broadcast_to(x, (2, *x.shape))),
-    "concat_flat": (lambda t: wf.concat([t, t], axis=None), lambda x: np.concatenate([x, x], axis=None)),
+    "broadcast_to": (
+        lambda t: wf.broadcast_to(t, (2, *t.shape)),
+        lambda x: np.broadcast_to(x, (2, *x.shape)),
+    ),
+    "concat_flat": (
+        lambda t: wf.concat([t, t], axis=None),
+        lambda x: np.concatenate([x, x], axis=None),
+    ),
     "expand_dims": (lambda t: wf.expand_dims(t, axis=-1), lambda x: np.expand_dims(x, -1)),
-    "expand_dims_two": (lambda t: wf.expand_dims(t, axis=(0, -1)), lambda x: np.expand_dims(x, (0, -1))),
+    "expand_dims_two": (
+        lambda t: wf.expand_dims(t, axis=(0, -1)),
+        lambda x: np.expand_dims(x, (0, -1)),
+    ),
     "flip": (wf.flip, np.flip),
     "permute_dims": (lambda t: wf.permute_dims(t, tuple(range(t.ndim))[::-1]), np.transpose),
     "ravel": (wf.ravel, np.ravel),
     "repeat": (lambda t: wf.repeat(t, 3), lambda x: np.repeat(x, 3)),
-    "reshape": (lambda t: wf.reshape(t, (1, -1)) if t.size else t, lambda x: x.reshape(1, -1) if x.size else x),
+    "reshape": (
+        lambda t: wf.reshape(t, (1, -1)) if t.size else t,
+        lambda x: x.reshape(1, -1) if x.size else x,
+    ),
     "roll": (lambda t: wf.roll(t, 7), lambda x: np.roll(x, 7)),
     "squeeze": (wf.squeeze, np.squeeze),
     "stack": (lambda t: wf.stack([t, t, t], axis=-1), lambda x: np.stack([x, x, x], axis=-1)),
@@ -116,7 +134,10 @@ def test_roll_is_numpys(data: st.DataObject) -> None:
 def test_moveaxis_is_numpys(data: st.DataObject) -> None:
     x = data.draw(arrays(1))
     count = data.draw(st.integers(1, x.ndim))
-    axes = [a - x.ndim * data.draw(st.integers(0, 1)) for a in data.draw(st.permutations(range(x.ndim)))[:count]]
+    axes = [
+        a - x.ndim * data.draw(st.integers(0, 1))
+        for a in data.draw(st.permutations(range(x.ndim)))[:count]
+    ]
     places = data.draw(st.permutations(range(x.ndim)))[:count]
     same(wf.moveaxis(x, tuple(axes), tuple(places)), np.moveaxis(x, axes, places))
     same(wf.tensor(x).moveaxis(axes[0], places[0]), np.moveaxis(x, axes[0], places[0]))
@@ -138,7 +159,9 @@ def test_repeat_is_numpys(data: st.DataObject) -> None:
 
 
 def test_an_element_picked_through_a_computed_scatter() -> None:
-    same(wf.repeat(wf.tensor([7]), [2]), np.array([7, 7]))  # its check reads the scatter after that became a mask
+    same(
+        wf.repeat(wf.tensor([7]), [2]), np.array([7, 7])
+    )  # its check reads the scatter after that became a mask
 
 
 def test_repeat_by_a_computed_tensor_keeps_the_gradient() -> None:
@@ -199,7 +222,15 @@ def test_pad_of_one_element_and_of_nothing() -> None:
     same(wf.pad(wf.tensor(5), 1), np.array(5))
 
 
-DIAGONALS = [((3, 3), 0), ((3, 5), 1), ((5, 3), -2), ((2, 3), 9), ((2, 3), -9), ((0, 3), 0), ((1, 1), 0)]
+DIAGONALS = [
+    ((3, 3), 0),
+    ((3, 5), 1),
+    ((5, 3), -2),
+    ((2, 3), 9),
+    ((2, 3), -9),
+    ((0, 3), 0),
+    ((1, 1), 0),
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -246,7 +277,10 @@ def test_gradients(name: str) -> None:
 def test_concat_promotes_and_joins_empty_parts() -> None:
     same(wf.concat([wf.ones(2, dtype="int8"), wf.zeros(0, dtype="int16")]), np.ones(2, "int16"))
     same(wf.concat([wf.ones((2, 0)), wf.ones((2, 1))], axis=-1), np.ones((2, 1), "float32"))
-    same(wf.concat([wf.ones((2, 3), dtype="uint8"), wf.tensor(4, dtype="uint8")], axis=None), np.array([1] * 6 + [4], "uint8"))
+    same(
+        wf.concat([wf.ones((2, 3), dtype="uint8"), wf.tensor(4, dtype="uint8")], axis=None),
+        np.array([1] * 6 + [4], "uint8"),
+    )
     same(wf.concatenate([wf.ones(1), wf.ones(1)]), np.ones(2, "float32"))
 
 
@@ -283,7 +317,9 @@ def test_an_axis_is_any_int_but_a_bool(name: str) -> None:
         with pytest.raises(E.DTypeError, match=f"{name}.*an axis must be an int"):
             call(axis)
     for axis in (7, -7, 10**30):
-        with pytest.raises(IndexError, match=rf"{name}: axis {axis} is out of range for \d axes") as caught:
+        with pytest.raises(
+            IndexError, match=rf"{name}: axis {axis} is out of range for \d axes"
+        ) as caught:
             call(axis)
         assert isinstance(caught.value, E.ShapeError) and isinstance(caught.value, ValueError)
 
@@ -329,7 +365,9 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize("case", ERRORS, ids=[str(i) for i in range(len(ERRORS))])
-def test_errors_name_function_and_argument(case: tuple[Callable[[], Any], type[Exception], str]) -> None:
+def test_errors_name_function_and_argument(
+    case: tuple[Callable[[], Any], type[Exception], str],
+) -> None:
     build, kind, text = case
     with pytest.raises(kind, match=text):
         build()

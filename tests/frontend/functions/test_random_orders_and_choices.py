@@ -61,7 +61,11 @@ def test_every_order_is_as_likely() -> None:
     assert wf.randperm(3, dtype="int32").dtype is wf.int32
 
 
-@pytest.mark.parametrize("weights", [P, P * 7, wf.tensor(P), [5, 0, 3, 2]], ids=["array", "unnormalised", "Tensor", "ints"])
+@pytest.mark.parametrize(
+    "weights",
+    [P, P * 7, wf.tensor(P), [5, 0, 3, 2]],
+    ids=["array", "unnormalised", "Tensor", "ints"],
+)
 def test_choices_come_by_their_weights(weights: Any) -> None:
     found = wf.choice(4, (MANY // 100, 100), p=weights)
     assert found.shape == (MANY // 100, 100) and found.dtype is wf.int64
@@ -98,38 +102,74 @@ def test_choices_of_a_tensor_are_its_slices() -> None:
 
 def test_draws_like_another_tensor_have_its_dtype() -> None:
     x = wf.zeros(2, 3, dtype="float64")
-    assert wf.rand_like(x).dtype is wf.randn_like(x).dtype is wf.float64 and wf.rand_like(x).shape == (2, 3)
+    assert wf.rand_like(x).dtype is wf.randn_like(x).dtype is wf.float64 and wf.rand_like(
+        x
+    ).shape == (2, 3)
     assert wf.rand_like(wf.arange(3), "float16", requires_grad=True).requires_grad
 
 
-@pytest.mark.parametrize("weights", [[0.0, 0.0], [np.nan, 1.0], [2.0, -1.0], [1.0, np.inf], [1e308, 1e308]], ids=str)
+@pytest.mark.parametrize(
+    "weights", [[0.0, 0.0], [np.nan, 1.0], [2.0, -1.0], [1.0, np.inf], [1e308, 1e308]], ids=str
+)
 def test_weights_without_meaning_are_refused_or_draw_what_is_there(weights: list[float]) -> None:
     for given in (weights, np.array(weights)):
         for call in (lambda p: wf.choice(2, 3, p=p), lambda p: wf.multinomial([[1.0, 1.0], p], 1)):
-            with pytest.raises(E.ArgumentError, match="must be finite weights, at least 0 and not all 0, not"):
+            with pytest.raises(
+                E.ArgumentError, match="must be finite weights, at least 0 and not all 0, not"
+            ):
                 call(given)
     lazy = T(weights, dtype="float64")
     for replace in (True, False):
-        for found in (wf.choice(2, 2, replace, lazy), wf.multinomial(lazy, 2, replace), wf.choice(T([0, 1]), 1, replace, lazy)):
+        for found in (
+            wf.choice(2, 2, replace, lazy),
+            wf.multinomial(lazy, 2, replace),
+            wf.choice(T([0, 1]), 1, replace, lazy),
+        ):
             assert {*found.tolist()} <= {0, 1}
     assert wf.choice(2, p=[wf.tensor(0.0), 1.0]).item() == 1
 
 
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: wf.randperm(-1), ValueError, "randperm: n must be at least 0, not -1"),
-    (lambda: wf.choice(3, 4, replace=False), ValueError, "choice: 4 are more than the 3 that there are without replacement"),
+    (
+        lambda: wf.choice(3, 4, replace=False),
+        ValueError,
+        "choice: 4 are more than the 3 that there are without replacement",
+    ),
     (lambda: wf.choice(0), ValueError, "choice: there is nothing to draw 1 from"),
-    (lambda: wf.choice(wf.tensor(1.0)), ValueError, "choice: a must be an int or have an axis to choose from, not shape ()"),
-    (lambda: wf.choice(3, p=[0.5, 0.5]), ValueError, "choice: weights of shape (2,) for 3 elements"),
-    (lambda: wf.choice(3, 4, p=[0, 0, 0]), ValueError, "choice: p must be finite weights, at least 0 and not all 0, not"),
-    (lambda: wf.multinomial(wf.ones(2, 3), 4), ValueError, "multinomial: 4 are more than the 3 that there are"),
-    (lambda: wf.multinomial(wf.ones(2, 0), 1), ValueError, "multinomial: expected weights along the last axis, got shape (2, 0)"),
+    (
+        lambda: wf.choice(wf.tensor(1.0)),
+        ValueError,
+        "choice: a must be an int or have an axis to choose from, not shape ()",
+    ),
+    (
+        lambda: wf.choice(3, p=[0.5, 0.5]),
+        ValueError,
+        "choice: weights of shape (2,) for 3 elements",
+    ),
+    (
+        lambda: wf.choice(3, 4, p=[0, 0, 0]),
+        ValueError,
+        "choice: p must be finite weights, at least 0 and not all 0, not",
+    ),
+    (
+        lambda: wf.multinomial(wf.ones(2, 3), 4),
+        ValueError,
+        "multinomial: 4 are more than the 3 that there are",
+    ),
+    (
+        lambda: wf.multinomial(wf.ones(2, 0), 1),
+        ValueError,
+        "multinomial: expected weights along the last axis, got shape (2, 0)",
+    ),
     (lambda: wf.rand_like(wf.arange(3)), TypeError, "rand_like: draws floats, not int64"),
 ]
 
 
 @pytest.mark.parametrize("case", WRONG, ids=[text for *_, text in WRONG])
-def test_errors_name_function_and_argument(case: tuple[Callable[[], Any], type[Exception], str]) -> None:
+def test_errors_name_function_and_argument(
+    case: tuple[Callable[[], Any], type[Exception], str],
+) -> None:
     call, kind, text = case
     with pytest.raises(kind, match=re.escape(text)):
         call()

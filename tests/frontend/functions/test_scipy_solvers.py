@@ -1,4 +1,5 @@
-"""SciPy's elementwise solvers on Tensors, which read a few numbers in every turn: right, and few programs."""
+"""SciPy's elementwise solvers on Tensors, which read a few numbers in every turn: right, and few
+programs."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ print(statistics["built"])
 """
 
 
-def test_turns_of_a_solver_find_the_programs_of_the_turns_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_of_a_solver_find_the_programs_of_the_turns_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     done = python(tmp_path, "-c", SOLVERS)
     assert done.returncode == 0, done.stderr

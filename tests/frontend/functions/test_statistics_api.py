@@ -1,4 +1,5 @@
-"""Statistical and utility functions: the standard's signatures and dtypes, values against NumPy, empty input, special values."""
+"""Statistical and utility functions: the standard's signatures and dtypes, values against NumPy,
+empty input, special values."""
 
 from __future__ import annotations
 
@@ -28,7 +29,12 @@ def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 
 def close(got: wf.Tensor, want: Any, eps: float = 50) -> None:
     want = np.asarray(want)
-    assert got.shape == want.shape and got.dtype.name == want.dtype.name, (got.shape, want.shape, got.dtype, want.dtype)
+    assert got.shape == want.shape and got.dtype.name == want.dtype.name, (
+        got.shape,
+        want.shape,
+        got.dtype,
+        want.dtype,
+    )
     if want.dtype.kind == "f":
         error = eps * float(np.finfo(want.dtype).eps)
         np.testing.assert_allclose(got.numpy(), want, rtol=error, atol=error)
@@ -102,12 +108,18 @@ def test_sums_and_products_in_the_dtype_asked_for(dtype: str, target: str) -> No
     for name in ("sum", "prod", "cumulative_sum", "cumulative_prod"):
         if "cumulative" in name and target == "bool":
             continue
-        close(getattr(wf, name)(x, axis=1, dtype=target), getattr(np, name)(x.astype(target), axis=1, dtype=target))
+        close(
+            getattr(wf, name)(x, axis=1, dtype=target),
+            getattr(np, name)(x.astype(target), axis=1, dtype=target),
+        )
 
 
 def test_sums_in_bool_are_any_and_all() -> None:
     x = wf.tensor([[0, 2, 3], [0, 0, 0]])
-    assert x.sum(1, dtype=bool).tolist() == [True, False] and x.prod(1, dtype=bool).tolist() == [False, False]
+    assert x.sum(1, dtype=bool).tolist() == [True, False] and x.prod(1, dtype=bool).tolist() == [
+        False,
+        False,
+    ]
     assert wf.cumulative_sum(x, axis=1, dtype="bool").tolist() == [[False, True, True], [False] * 3]
 
 
@@ -121,7 +133,9 @@ def test_reductions_of_nothing(dtype: str) -> None:
         close(getattr(wf, name)(x), getattr(np, name)(n))
     for name in ("max", "min", "argmax", "argmin"):
         assert getattr(wf, name)(x, axis=1).shape == (0,)
-        with pytest.raises(E.ShapeError, match=rf"{name}: shape \(0, 3\) has no elements along axes \(0,\)"):
+        with pytest.raises(
+            E.ShapeError, match=rf"{name}: shape \(0, 3\) has no elements along axes \(0,\)"
+        ):
             getattr(wf, name)(x, axis=0)
     assert np.isnan(x.mean().numpy()) and np.isnan(x.var().numpy())
 
@@ -182,7 +196,11 @@ def test_a_running_product_keeps_its_zeros() -> None:
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(wf.cumprod(x).numpy(), np.cumprod(x))
     x = np.array([-0.0, -0.0, 1.0])
-    assert np.signbit(wf.cumsum(x).numpy()).tolist() == np.signbit(np.cumsum(x)).tolist() == [True, True, False]
+    assert (
+        np.signbit(wf.cumsum(x).numpy()).tolist()
+        == np.signbit(np.cumsum(x)).tolist()
+        == [True, True, False]
+    )
 
 
 def test_the_axis_of_a_matrix_must_be_named() -> None:
@@ -212,7 +230,9 @@ def test_diff_is_numpys(data: st.DataObject) -> None:
 
 
 def test_diff_with_numbers_at_the_edges_and_its_errors() -> None:
-    close(wf.diff(np.array([1, 4, 9]), prepend=0, append=16), np.diff([1, 4, 9], prepend=0, append=16))
+    close(
+        wf.diff(np.array([1, 4, 9]), prepend=0, append=16), np.diff([1, 4, 9], prepend=0, append=16)
+    )
     close(wf.tensor(np.array([1, 4, 9])).diff(2), np.diff([1, 4, 9], 2))
     for args, kind, text in (
         ({"n": -1}, E.ShapeError, "negative number of times"),
@@ -251,7 +271,9 @@ def test_a_norm_of_zeros_has_a_gradient_of_zeros() -> None:
 
 SMOOTH: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
     "cumprod": lambda x: wf.cumprod(x, 1),
-    "cumprod_zeros": lambda x: wf.cumprod(x * (wf.arange(4) != 1), 0) + wf.cumprod(x * (wf.arange(4) != 1), 1),
+    "cumprod_zeros": lambda x: (
+        wf.cumprod(x * (wf.arange(4) != 1), 0) + wf.cumprod(x * (wf.arange(4) != 1), 1)
+    ),
     "cumulative_sum": lambda x: wf.cumulative_sum(x, axis=0, include_initial=True),
     "diff": lambda x: wf.diff(x, n=2, prepend=x[:, :1] * 2),
     "norm": lambda x: wf.norm(x, axis=1),
@@ -270,4 +292,6 @@ def test_gradients(name: str) -> None:
 def test_the_gradient_of_a_running_product_of_float32_is_float32() -> None:
     x = wf.tensor([[1.0, 0.0, 3.0]], requires_grad=True)
     wf.cumprod(x, 1).sum().backward()
-    assert x.grad is not None and x.grad.dtype is wf.float32 and x.grad.tolist() == [[1.0, 4.0, 0.0]]
+    assert (
+        x.grad is not None and x.grad.dtype is wf.float32 and x.grad.tolist() == [[1.0, 4.0, 0.0]]
+    )

@@ -13,7 +13,9 @@ X = np.arange(2 * 3 * 4, dtype="float32").reshape(2, 3, 4)
 def same(got: wf.Tensor, expected: np.ndarray) -> None:
     assert got.shape == expected.shape
     np.testing.assert_array_equal(got.numpy(), expected)
-    np.testing.assert_array_equal((got * 2 + 1).numpy(), expected * 2 + 1)  # the same view inside a program
+    np.testing.assert_array_equal(
+        (got * 2 + 1).numpy(), expected * 2 + 1
+    )  # the same view inside a program
 
 
 VIEWS = {
@@ -25,8 +27,14 @@ VIEWS = {
     "mT": (lambda t: t.mT, lambda x: x.swapaxes(1, 2)),
     "transpose_two": (lambda t: t.transpose(-1, 0), lambda x: x.swapaxes(2, 0)),
     "moveaxis": (lambda t: t.moveaxis(0, -1), lambda x: np.moveaxis(x, 0, -1)),
-    "expand": (lambda t: t.unsqueeze(1).expand(-1, 5, -1, -1), lambda x: np.broadcast_to(x[:, None], (2, 5, 3, 4))),
-    "broadcast_to": (lambda t: t.broadcast_to((2, 2, 3, 4)), lambda x: np.broadcast_to(x, (2, 2, 3, 4))),
+    "expand": (
+        lambda t: t.unsqueeze(1).expand(-1, 5, -1, -1),
+        lambda x: np.broadcast_to(x[:, None], (2, 5, 3, 4)),
+    ),
+    "broadcast_to": (
+        lambda t: t.broadcast_to((2, 2, 3, 4)),
+        lambda x: np.broadcast_to(x, (2, 2, 3, 4)),
+    ),
     "unsqueeze": (lambda t: t.unsqueeze((0, -1)), lambda x: x[None, ..., None]),
     "squeeze": (lambda t: t.unsqueeze(1).squeeze(1), lambda x: x),
     "squeeze_all": (lambda t: t[:1, :, :1].squeeze(), lambda x: x[0, :, 0]),
@@ -34,12 +42,18 @@ VIEWS = {
     "flatten_from": (lambda t: t.flatten(1), lambda x: x.reshape(2, 12)),
     "flip": (lambda t: t.flip((0, -1)), lambda x: x[::-1, :, ::-1]),
     "flip_all": (lambda t: t.flip(), lambda x: x[::-1, ::-1, ::-1]),
-    "pad": (lambda t: t.pad(((0, 0), (1, 2), (3, 0))), lambda x: np.pad(x, ((0, 0), (1, 2), (3, 0)))),
+    "pad": (
+        lambda t: t.pad(((0, 0), (1, 2), (3, 0))),
+        lambda x: np.pad(x, ((0, 0), (1, 2), (3, 0))),
+    ),
     "pad_value": (lambda t: t.pad(1, -np.inf), lambda x: np.pad(x, 1, constant_values=-np.inf)),
     "pad_pair": (lambda t: t.pad((1, 2), 5.0), lambda x: np.pad(x, (1, 2), constant_values=5)),
     "tile": (lambda t: t.tile(2, 1, 3), lambda x: np.tile(x, (2, 1, 3))),
     "tile_more": (lambda t: t.tile(2, 1, 2, 1), lambda x: np.tile(x, (2, 1, 2, 1))),
-    "chain": (lambda t: t.permute(2, 0, 1).reshape(4, 6)[1:3].T, lambda x: x.transpose(2, 0, 1).reshape(4, 6)[1:3].T),
+    "chain": (
+        lambda t: t.permute(2, 0, 1).reshape(4, 6)[1:3].T,
+        lambda x: x.transpose(2, 0, 1).reshape(4, 6)[1:3].T,
+    ),
     "contiguous": (lambda t: t.T.contiguous(), lambda x: x.T),
     "tril": (lambda t: wf.tril(t, 1), lambda x: np.tril(x, 1)),
     "triu": (wf.triu, np.triu),
@@ -114,7 +128,9 @@ def test_take(axis: int | None) -> None:
 
 def test_take_along_axis() -> None:
     i = np.argsort(-X, axis=2)[:, :2, :1]
-    same(wf.take_along_axis(wf.tensor(X[:, :2]), wf.tensor(i), 2), np.take_along_axis(X[:, :2], i, 2))
+    same(
+        wf.take_along_axis(wf.tensor(X[:, :2]), wf.tensor(i), 2), np.take_along_axis(X[:, :2], i, 2)
+    )
 
 
 def test_gather_and_scatter_add_are_adjoint() -> None:
@@ -127,12 +143,25 @@ def test_gather_and_scatter_add_are_adjoint() -> None:
 
 def test_places_by_strides() -> None:
     x = wf.rand(4, 6, dtype="float64")
-    views = [((3, 2), (2, 5), 1), ((2, 3, 2), (0, 4, 1), 0), ((4,), (-6,), 23), ((), (), 7), ((0, 2), (1, 1), 99)]
+    views = [
+        ((3, 2), (2, 5), 1),
+        ((2, 3, 2), (0, 4, 1), 0),
+        ((4,), (-6,), 23),
+        ((), (), 7),
+        ((0, 2), (1, 1), 99),
+    ]
     for shape, strides, offset in views:
         memory = x.numpy().ravel()[min(offset, 23) :]
-        same(x.as_strided(shape, strides, offset), as_strided(memory, shape, tuple(8 * s for s in strides)))
-    wf.check_grad(lambda t: wf.as_strided(t, (3, 4), (1, 2)).square(), x)  # elements seen several times
-    with pytest.raises(IndexError, match=r"as_strided: places 0 to 24 are not all in a Tensor of 24 elements"):
+        same(
+            x.as_strided(shape, strides, offset),
+            as_strided(memory, shape, tuple(8 * s for s in strides)),
+        )
+    wf.check_grad(
+        lambda t: wf.as_strided(t, (3, 4), (1, 2)).square(), x
+    )  # elements seen several times
+    with pytest.raises(
+        IndexError, match=r"as_strided: places 0 to 24 are not all in a Tensor of 24 elements"
+    ):
         x.as_strided((2,), (24,))
     with pytest.raises(ValueError, match=r"as_strided: 1 strides for the 2 axes of shape \(2, 2\)"):
         wf.as_strided(x, (2, 2), (1,))
@@ -151,10 +180,17 @@ def test_a_view_in_another_dtype_has_the_same_bytes(old: str) -> None:
 
 def test_a_view_as_a_type_of_python_keeps_the_width() -> None:
     x = wf.ones(3, dtype="float64")
-    assert x.view(float) is not x and x.view(float).dtype is wf.float64 and x.view(int).dtype is wf.int64
+    assert (
+        x.view(float) is not x
+        and x.view(float).dtype is wf.float64
+        and x.view(int).dtype is wf.int64
+    )
     assert wf.ones(2).view(dtype=int).tolist() == [0x3F800000] * 2
     assert wf.zeros(1, dtype="bfloat16").view(float).dtype is wf.bfloat16
-    with pytest.raises(ValueError, match=r"view: the last axis of shape \(3,\), float32, is not a whole number of float64"):
+    with pytest.raises(
+        ValueError,
+        match=r"view: the last axis of shape \(3,\), float32, is not a whole number of float64",
+    ):
         wf.ones(3).view(wf.float64)
     with pytest.raises(TypeError, match="there is no dtype 'float8'"):
         x.view("float8")
@@ -184,7 +220,10 @@ def test_join_and_split() -> None:
 def test_join_many(count: int) -> None:
     parts = [np.full((2, 1 + i % 3), i, np.float32) for i in range(count)]
     tensors = [wf.tensor(p, requires_grad=True) for p in parts]
-    joined, weights = wf.concat(tensors, axis=1), np.arange(2.0 * sum(p.shape[1] for p in parts)).reshape(2, -1)
+    joined, weights = (
+        wf.concat(tensors, axis=1),
+        np.arange(2.0 * sum(p.shape[1] for p in parts)).reshape(2, -1),
+    )
     same(joined, np.concatenate(parts, 1))
     (joined * weights).sum().backward()
     wf.realize([t.grad for t in tensors])

@@ -21,7 +21,8 @@ def close(got: wf.Tensor, expected: np.ndarray, rtol: float = 1e-12) -> None:
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "var", "std"])
 def test_reductions(name: str, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
     close(
-        getattr(wf.tensor(X), name)(axis=axis, keepdims=keepdims), np.asarray(getattr(np, name)(X, axis=axis, keepdims=keepdims))
+        getattr(wf.tensor(X), name)(axis=axis, keepdims=keepdims),
+        np.asarray(getattr(np, name)(X, axis=axis, keepdims=keepdims)),
     )
 
 
@@ -39,15 +40,23 @@ def test_arg_extremes_take_the_first_and_nan_first_of_all(name: str, axis: int |
     x = RNG.integers(0, 3, (3, 4, 5)).astype("float32")
     ours, numpys = getattr(wf, name), getattr(np, name)
     assert ours(wf.tensor(x), axis=axis).numpy().tolist() == numpys(x, axis=axis).tolist()
-    assert ours(wf.tensor(x.astype("int64")), axis=axis).numpy().tolist() == numpys(x, axis=axis).tolist()
+    assert (
+        ours(wf.tensor(x.astype("int64")), axis=axis).numpy().tolist()
+        == numpys(x, axis=axis).tolist()
+    )
     x[1, 2, 3] = x[1, 2, 4] = np.nan
-    assert ours(wf.tensor(x), axis=axis, keepdims=True).numpy().tolist() == numpys(x, axis=axis, keepdims=True).tolist()
+    assert (
+        ours(wf.tensor(x), axis=axis, keepdims=True).numpy().tolist()
+        == numpys(x, axis=axis, keepdims=True).tolist()
+    )
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64"])
 @pytest.mark.parametrize("name", ["sum", "prod", "cumsum"])
 def test_integer_sums_accumulate_in_64_bits(name: str, dtype: str) -> None:
-    x = np.array([[1, 1, 0], [1, 1, 1]] if dtype == "bool" else [[100, 3, 5], [7, 200, 2]]).astype(dtype)
+    x = np.array([[1, 1, 0], [1, 1, 1]] if dtype == "bool" else [[100, 3, 5], [7, 200, 2]]).astype(
+        dtype
+    )
     close(getattr(wf.tensor(x), name)(axis=1), getattr(np, name)(x, axis=1))
 
 
@@ -83,12 +92,17 @@ def test_exponential_families(axis: int | tuple[int, ...]) -> None:
     big = X * 100
     e = np.exp(big - big.max(axis, keepdims=True))
     close(wf.tensor(big).softmax(axis), e / e.sum(axis, keepdims=True))
-    close(wf.tensor(big).log_softmax(axis), np.log(e / e.sum(axis, keepdims=True) + 1e-320), rtol=1e-6)
+    close(
+        wf.tensor(big).log_softmax(axis), np.log(e / e.sum(axis, keepdims=True) + 1e-320), rtol=1e-6
+    )
     close(wf.tensor(big).logsumexp(axis), np.log(e.sum(axis)) + big.max(axis))
 
 
 def test_logsumexp_of_nothing_is_the_logarithm_of_0() -> None:
-    assert wf.zeros(2, 0).logsumexp(1).tolist() == [-np.inf] * 2 and wf.zeros(0).logsumexp().item() == -np.inf
+    assert (
+        wf.zeros(2, 0).logsumexp(1).tolist() == [-np.inf] * 2
+        and wf.zeros(0).logsumexp().item() == -np.inf
+    )
 
 
 def test_logsumexp_of_infinities() -> None:

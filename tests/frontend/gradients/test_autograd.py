@@ -1,4 +1,5 @@
-"""Gradients of Tensors: against central differences, against formulas, and backward() as torch has it."""
+"""Gradients of Tensors: against central differences, against formulas, and backward() as torch has
+it."""
 
 from __future__ import annotations
 
@@ -32,25 +33,40 @@ F: dict[str, tuple[Callable, tuple]] = {
     "arithmetic": (lambda x, y: x * y - x / y + 2.0 / y, (draw(3, 1), draw(4, low=0.5))),
     "powers": (lambda x, y: x**y + x**3 + x**-1 + x**0.5 + 2.0**y, (draw(4, low=0.5), draw(4))),
     "mod": (lambda x, y: x % y, (np.array([5.3, -2.2]), np.array([2.0, 0.7]))),
-    "extremes": (lambda x, y: wf.maximum(x, y) + wf.minimum(x, y) * 2.0 + x.clip(-1, 1), (draw(6), draw(6))),
+    "extremes": (
+        lambda x, y: wf.maximum(x, y) + wf.minimum(x, y) * 2.0 + x.clip(-1, 1),
+        (draw(6), draw(6)),
+    ),
     "where": (lambda x: wf.where(x > 0, x.log(), x * x), (draw(6),)),
     "sum_mean": (lambda x: x.sum(0) * x.mean((0, 1)), (draw(3, 4),)),
     "max_min": (lambda x: x.max(1) + x.min(1, keepdims=True).sum(), (draw(3, 4),)),
     "prod": (lambda x: x.prod(1), (draw(3, 4),)),
-    "prod_of_zeros": (lambda x: x.prod(1), (np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 2.0], [1.0, 2.0, 3.0]]),)),
+    "prod_of_zeros": (
+        lambda x: x.prod(1),
+        (np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 2.0], [1.0, 2.0, 3.0]]),),
+    ),
     "var_std": (lambda x: x.var(0) + x.std(0, correction=1), (draw(4, 3),)),
     "cumsum": (lambda x: x.cumsum(1) * x, (draw(3, 4),)),
     "softmax": (lambda x: x.softmax() * x.log_softmax(0), (draw(3, 4),)),
     "logsumexp": (lambda x: x.logsumexp((0, 1)), (draw(3, 4),)),
     "matmul": (lambda a, b: a @ b, (draw(2, 1, 3, 4), draw(5, 4, 2))),
     "matmul_vectors": (lambda a, b, c: (a @ b) * (b @ c), (draw(3, 4), draw(4), draw(4, 2)[:, 0])),
-    "views": (lambda x: x.T.reshape(2, 6)[:, ::-2] * x.flip(0).flatten()[3:9].reshape(2, 3), (draw(3, 4),)),
+    "views": (
+        lambda x: x.T.reshape(2, 6)[:, ::-2] * x.flip(0).flatten()[3:9].reshape(2, 3),
+        (draw(3, 4),),
+    ),
     "pad_expand": (lambda x: x.pad(1, 3.0)[1:] * x.unsqueeze(0).expand(1, 1, 4).sum(), (draw(4),)),
     "window": (lambda x: wf.window(x, 0, 3, 2, 2).prod(1), (draw(9),)),
-    "joins": (lambda x, y: wf.concat([x, y * x], 1) * wf.stack([x, x], 0).reshape(3, 4), (draw(3, 2), draw(3, 2))),
+    "joins": (
+        lambda x, y: wf.concat([x, y * x], 1) * wf.stack([x, x], 0).reshape(3, 4),
+        (draw(3, 2), draw(3, 2)),
+    ),
     "gather": (lambda x: x[wf.tensor([0, 2, 0])] * x.take(wf.tensor([1, -1, 1]), 0), (draw(3, 2),)),
     "take_along": (lambda x: wf.take_along_axis(x, wf.tensor([[0], [2]]), 1), (draw(2, 3),)),
-    "scatter": (lambda x, v: wf.scatter_add(x, wf.tensor([0, 0]), v) ** 2, (draw(3, 2), draw(2, 2))),
+    "scatter": (
+        lambda x, v: wf.scatter_add(x, wf.tensor([0, 0]), v) ** 2,
+        (draw(3, 2), draw(2, 2)),
+    ),
 }
 
 
@@ -97,7 +113,9 @@ def test_functions_without_a_slope() -> None:
 
 def test_derivatives_at_kinks() -> None:
     x = wf.tensor([0.0], requires_grad=True)
-    assert [wf.grad(f(x), x).item() for f in (wf.relu, wf.abs, wf.sign, wf.floor, wf.round)] == [0] * 5
+    assert [wf.grad(f(x), x).item() for f in (wf.relu, wf.abs, wf.sign, wf.floor, wf.round)] == [
+        0
+    ] * 5
     assert wf.grad(x.sigmoid(), x).item() == 0.25 and wf.grad(x.softplus(), x).item() == 0.5
     assert wf.grad(wf.maximum(x, 0.0), x).item() == 0.5  # ties share
     assert wf.grad(x.clip(0, 1), x).item() == 1.0
@@ -171,7 +189,13 @@ def test_deep_copies_are_leaves_of_their_own() -> None:
 def test_requires_grad_spreads_and_detach_stops() -> None:
     x = wf.tensor([2.0], requires_grad=True)
     y = x * 3
-    assert y.requires_grad and not y.is_leaf and x.is_leaf and not (x > 1).requires_grad and not y.detach().requires_grad
+    assert (
+        y.requires_grad
+        and not y.is_leaf
+        and x.is_leaf
+        and not (x > 1).requires_grad
+        and not y.detach().requires_grad
+    )
     (y.detach() * x).sum().backward()
     assert x.grad.tolist() == [6.0]
     with pytest.raises(wf.errors.GradientError, match="does not depend"):
@@ -185,7 +209,9 @@ def test_no_grad_cuts_history() -> None:
         with wf.enable_grad():
             z = x * 5
     assert not y.requires_grad and z.requires_grad
-    (x * 3 * y + z).sum().backward()  # x * 3 is the same node as y, yet only the tracked one has a gradient
+    (
+        x * 3 * y + z
+    ).sum().backward()  # x * 3 is the same node as y, yet only the tracked one has a gradient
     assert x.grad.tolist() == [23.0]
 
     @wf.no_grad()
@@ -279,7 +305,9 @@ def test_products_with_jacobians_and_hessians() -> None:
     out, pull = wf.vjp(lambda a: a.sin(), x)
     np.testing.assert_allclose(pull(v)[0].numpy(), v.numpy() * np.cos(x.numpy()))
     value, tangent = wf.jvp(lambda a: a.sin() * a, (x,), (v,))
-    np.testing.assert_allclose(tangent.numpy(), v.numpy() * (np.cos(x.numpy()) * x.numpy() + np.sin(x.numpy())))
+    np.testing.assert_allclose(
+        tangent.numpy(), v.numpy() * (np.cos(x.numpy()) * x.numpy() + np.sin(x.numpy()))
+    )
     hv = wf.hessian_vector_product(lambda a: (a**3).sum(), x, v)
     np.testing.assert_allclose(hv.numpy(), 6 * x.numpy() * v.numpy())
     assert out.shape == value.shape == (4,)
@@ -300,9 +328,14 @@ def test_check_grad_checks_inputs_of_every_float_dtype(dtype: str) -> None:
 
 
 def test_check_grad_reports_what_is_off() -> None:
-    with pytest.raises(wf.errors.GradientError, match=r"input 0\[1\]: gradient 0, central difference"):
+    with pytest.raises(
+        wf.errors.GradientError, match=r"input 0\[1\]: gradient 0, central difference"
+    ):
         wf.check_grad(
-            lambda x: x * x.detach() + x.detach() * wf.tensor([0.0, 1.0]) - x * wf.tensor([0.0, 3.0]), np.array([0.0, 3.0])
+            lambda x: (
+                x * x.detach() + x.detach() * wf.tensor([0.0, 1.0]) - x * wf.tensor([0.0, 3.0])
+            ),
+            np.array([0.0, 3.0]),
         )
 
 
@@ -313,9 +346,13 @@ def test_check_grad_refuses_to_check_nothing() -> None:
 
 def test_a_gradient_that_does_not_fit_is_refused_when_it_is_set() -> None:
     x = wf.ones(2, requires_grad=True)
-    with pytest.raises(wf.errors.ShapeError, match=r"grad: a gradient of shape \(3,\) does not fit shape \(2,\)"):
+    with pytest.raises(
+        wf.errors.ShapeError, match=r"grad: a gradient of shape \(3,\) does not fit shape \(2,\)"
+    ):
         x.grad = wf.ones(3)
-    with pytest.raises(wf.errors.DTypeError, match="grad: a gradient must be a Tensor or None, not "):
+    with pytest.raises(
+        wf.errors.DTypeError, match="grad: a gradient must be a Tensor or None, not "
+    ):
         x.grad = np.ones(2)
     assert x.grad is None
     x.grad = wf.ones(2)

@@ -1,4 +1,5 @@
-"""Derivatives of functions of one or several inputs, and of tuples, lists and dicts: value_and_grad, vjp, jvp, Hessians."""
+"""Derivatives of functions of one or several inputs, and of tuples, lists and dicts:
+value_and_grad, vjp, jvp, Hessians."""
 
 from __future__ import annotations
 
@@ -109,21 +110,49 @@ def test_derivatives_are_lazy() -> None:
 
 X = wf.ones(3)
 CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: wf.vjp(lambda a: a, wf.arange(3)), E.DTypeError, r"vjp: can differentiate by floats only, an input is int64\[3\]"),
+    (
+        lambda: wf.vjp(lambda a: a, wf.arange(3)),
+        E.DTypeError,
+        r"vjp: can differentiate by floats only, an input is int64\[3\]",
+    ),
     (lambda: wf.vjp(lambda a: 3, X), E.DTypeError, "vjp: the function returns Tensors.* not 3"),
     (
         lambda: wf.vjp(lambda a: a, X)[1](wf.ones(4)),
         E.ShapeError,
         r"cotangent of shape \(4,\) does not fit an output of shape \(3,\)",
     ),
-    (lambda: wf.vjp(lambda a: (a, a), X)[1](wf.ones(3)), E.ShapeError, "not have the structure of the output"),
-    (lambda: wf.jvp(lambda a: a, (X,), ()), E.ShapeError, "jvp: the tangent does not have the structure of the input"),
-    (lambda: wf.jvp(lambda a: a, (X,), (wf.ones(2),)), E.ShapeError, r"tangent of shape \(2,\) does not fit"),
-    (lambda: wf.value_and_grad(lambda a: a)(X), E.GradientError, r"returned shape \(3,\), which is not a single element"),
+    (
+        lambda: wf.vjp(lambda a: (a, a), X)[1](wf.ones(3)),
+        E.ShapeError,
+        "not have the structure of the output",
+    ),
+    (
+        lambda: wf.jvp(lambda a: a, (X,), ()),
+        E.ShapeError,
+        "jvp: the tangent does not have the structure of the input",
+    ),
+    (
+        lambda: wf.jvp(lambda a: a, (X,), (wf.ones(2),)),
+        E.ShapeError,
+        r"tangent of shape \(2,\) does not fit",
+    ),
+    (
+        lambda: wf.value_and_grad(lambda a: a)(X),
+        E.GradientError,
+        r"returned shape \(3,\), which is not a single element",
+    ),
     (lambda: wf.value_and_grad(lambda a: (a.sum(),))(X), E.GradientError, "not a single element"),
-    (lambda: wf.value_and_grad(lambda a: a, argnums=1)(X), E.ArgumentError, "argnums names argument 1 of 1"),
+    (
+        lambda: wf.value_and_grad(lambda a: a, argnums=1)(X),
+        E.ArgumentError,
+        "argnums names argument 1 of 1",
+    ),
     (lambda: wf.hessian_vector_product(lambda a: a, X, X), E.GradientError, "not a single element"),
-    (lambda: wf.hessian_vector_product(lambda a: a.sum(), X, wf.ones(2)), E.ShapeError, "tangent of shape"),
+    (
+        lambda: wf.hessian_vector_product(lambda a: a.sum(), X, wf.ones(2)),
+        E.ShapeError,
+        "tangent of shape",
+    ),
 ]
 
 

@@ -116,7 +116,13 @@ def test_equal_tensors_retain_each_their_gradient() -> None:
 
 
 def test_constants_powers_have_zero_gradients() -> None:
-    for f in (lambda x: x**0, lambda x: x**0.0, lambda x: wf.pow(x, 0), lambda x: x * 0, lambda x: x.floor()):
+    for f in (
+        lambda x: x**0,
+        lambda x: x**0.0,
+        lambda x: wf.pow(x, 0),
+        lambda x: x * 0,
+        lambda x: x.floor(),
+    ):
         x = leaf(0.0, -2.0, float("inf"))
         f(x).sum().backward()
         assert x.grad is not None and x.grad.tolist()[:2] == [0.0, 0.0]
@@ -125,14 +131,20 @@ def test_constants_powers_have_zero_gradients() -> None:
 
 def test_errors() -> None:
     plain = wf.zeros(2)
-    with pytest.raises(E.GradientError, match="register_hook: this Tensor does not require a gradient"):
+    with pytest.raises(
+        E.GradientError, match="register_hook: this Tensor does not require a gradient"
+    ):
         plain.register_hook(print)
-    with pytest.raises(E.GradientError, match="retain_grad: this Tensor does not require a gradient"):
+    with pytest.raises(
+        E.GradientError, match="retain_grad: this Tensor does not require a gradient"
+    ):
         plain.retain_grad()
     x = leaf(1.0, 2.0)
     y = x * 2
     y.register_hook(lambda g: g.sum())
-    with pytest.raises(E.ShapeError, match=r"turned a gradient of shape \(2,\) into one of shape \(\)"):
+    with pytest.raises(
+        E.ShapeError, match=r"turned a gradient of shape \(2,\) into one of shape \(\)"
+    ):
         y.sum().backward()
     z = x * 3
     z.register_hook(lambda g: 3)

@@ -1,4 +1,5 @@
-"""fork() while other threads compute, compile and fetch: the child computes what it likes, and the parent goes on."""
+"""fork() while other threads compute, compile and fetch: the child computes what it likes, and the
+parent goes on."""
 
 from __future__ import annotations
 
@@ -91,7 +92,9 @@ def child(k: int) -> bool:
 
 def status_of_fork(k: int) -> int:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a process with threads, which is what is tried
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # of a process with threads, which is what is tried
         pid = os.fork()
     if pid:
         return os.waitpid(pid, 0)[1]
@@ -141,10 +144,25 @@ def test_every_lock_is_free_in_the_child() -> None:
 
 def test_locks_are_made_in_one_place() -> None:
     package = Path(wf.__file__).parent
-    rooms = ("frontend", "compiler", "ir", "codegen", "runtime", "nn", "inspection", "array_api", "commands")
-    files = [package / "options.py", *(path for room in rooms for path in (package / room).rglob("*.py"))]
+    rooms = (
+        "frontend",
+        "compiler",
+        "ir",
+        "codegen",
+        "runtime",
+        "nn",
+        "inspection",
+        "array_api",
+        "commands",
+    )
+    files = [
+        package / "options.py",
+        *(path for room in rooms for path in (package / room).rglob("*.py")),
+    ]
     makers = {path.name for path in files if re.search(r"\bR?Lock\(\)", path.read_text())}
-    assert makers <= {"prefetch.py"}  # of a batch that is being made, by a thread that a child has not
+    assert makers <= {
+        "prefetch.py"
+    }  # of a batch that is being made, by a thread that a child has not
 
 
 POOLS = """
@@ -172,7 +190,9 @@ if __name__ == "__main__":
 def test_pools_of_processes_beside_a_thread_that_computes(tmp_path: Path) -> None:
     methods = ["fork", "forkserver", "spawn"]
     done = python(tmp_path, script(tmp_path, POOLS), *methods)
-    assert done.stdout.splitlines() == [f"{method} [6.0, 20.0, 89700.0]" for method in methods], done.stderr
+    assert done.stdout.splitlines() == [f"{method} [6.0, 20.0, 89700.0]" for method in methods], (
+        done.stderr
+    )
 
 
 def test_a_signal_around_fork_is_raised_behind_it_and_no_lock_stays() -> None:

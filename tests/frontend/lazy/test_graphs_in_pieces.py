@@ -1,4 +1,5 @@
-"""Long graphs that repeat are computed in pieces: few programs, the same values, nothing of it where it would cost time."""
+"""Long graphs that repeat are computed in pieces: few programs, the same values, nothing of it
+where it would cost time."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def test_a_history_of_500_turns_is_a_few_short_programs(built: Built) -> None:
         history.append(x)
         want.append(3.7 * want[-1] * (1 - want[-1]))
     found = wf.stack(history).numpy()
-    np.testing.assert_allclose(found[:60], want[1:61], rtol=1e-9)  # later turns amplify every rounding
+    np.testing.assert_allclose(
+        found[:60], want[1:61], rtol=1e-9
+    )  # later turns amplify every rounding
     assert built() <= 4
 
 
@@ -109,7 +112,9 @@ def test_an_index_out_of_range_in_a_piece_is_told_at_its_line_and_changes_nothin
     for k in range(200):
         x = x * 0.5 + table[wf.tensor([k if k == 150 else k % 5])].sum()
     counter.assign(x)
-    with pytest.raises(IndexError, match=r"150 is out of range for axis 0 of extent 5.*test_graphs_in_pieces\.py"):
+    with pytest.raises(
+        IndexError, match=r"150 is out of range for axis 0 of extent 5.*test_graphs_in_pieces\.py"
+    ):
         counter.item()
     assert counter.item() == 0.0
 
@@ -147,7 +152,9 @@ def test_parameters_of_many_layers_are_drawn_by_few_programs(built: Built) -> No
 def test_a_few_layers_stay_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = []
     monkeypatch.setattr(realize, "pieces", lambda *a: cut.append(pieces.pieces(*a)) or cut[-1])
-    layers = wf.nn.Sequential(*[wf.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True) for _ in range(2)])
+    layers = wf.nn.Sequential(
+        *[wf.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True) for _ in range(2)]
+    )
     layers(wf.ones((2, 8, 16))).realize()
     assert cut and not any(cut)
 

@@ -1,4 +1,5 @@
-"""A metric that is summed up and never read warns once, at its line; deep graphs that are built at once do not."""
+"""A metric that is summed up and never read warns once, at its line; deep graphs that are built at
+once do not."""
 
 from __future__ import annotations
 
@@ -92,7 +93,12 @@ def widest(count: int) -> object:
     return most
 
 
-LOOPS: list[tuple[Loop, int]] = [(summed_in_place, 3), (summed, 3), (summed_in_a_dict, 3), (widest, 3)]
+LOOPS: list[tuple[Loop, int]] = [
+    (summed_in_place, 3),
+    (summed, 3),
+    (summed_in_a_dict, 3),
+    (widest, 3),
+]
 
 
 @pytest.mark.parametrize(("loop", "line"), LOOPS, ids=[loop.__name__ for loop, _ in LOOPS])

@@ -1,4 +1,5 @@
-"""When values are computed, what is kept, how programs are found again, and how assigns join them (DESIGN 4)."""
+"""When values are computed, what is kept, how programs are found again, and how assigns join them
+(DESIGN 4)."""
 
 from __future__ import annotations
 
@@ -67,7 +68,14 @@ def _nothing(x: wf.Tensor) -> wf.Tensor:
 
 
 def test_what_computes() -> None:
-    for read in (lambda t: t.numpy(), lambda t: t.tolist(), str, wf.realize, lambda t: t.realize(), np.asarray):
+    for read in (
+        lambda t: t.numpy(),
+        lambda t: t.tolist(),
+        str,
+        wf.realize,
+        lambda t: t.realize(),
+        np.asarray,
+    ):
         with Counted() as c:
             read(wf.tensor([1.0, 2.0]) * 3)
         assert c.runs == 1
@@ -176,7 +184,12 @@ def test_slices_reshapes_and_permutes_of_memory_are_inputs() -> None:
     data = wf.tensor(np.arange(400, dtype="float32").reshape(10, 40))
     with Counted() as c:
         for i in range(5):
-            for view in (data[i * 2 : i * 2 + 2], data.T[:, i : i + 1], data.reshape(20, 20)[i : i + 3], data[i].reshape(8, 5)):
+            for view in (
+                data[i * 2 : i * 2 + 2],
+                data.T[:, i : i + 1],
+                data.reshape(20, 20)[i : i + 3],
+                data[i].reshape(8, 5),
+            ):
                 expected = view.numpy() * 2 + 1
                 np.testing.assert_array_equal((view * 2 + 1).numpy(), expected)
     assert c.built <= 4
@@ -188,7 +201,9 @@ def test_changing_constants_compile_twice() -> None:
     with Counted() as c:
         for k in range(6):
             y = (x * (0.1 * k) + 1.0).tanh() * 2.0
-            np.testing.assert_allclose(y.numpy(), np.tanh(np.array([1, 2]) * (0.1 * k) + 1) * 2, rtol=1e-5)
+            np.testing.assert_allclose(
+                y.numpy(), np.tanh(np.array([1, 2]) * (0.1 * k) + 1) * 2, rtol=1e-5
+            )
     assert c.built == 2 and c.generalised == 1
 
 
@@ -343,7 +358,10 @@ def test_print_the_loss_then_backward() -> None:
 
 @pytest.mark.parametrize("steps", [200, *rarely(1000)])
 def test_many_steps_without_reading_keep_memory_flat_and_use_one_program(steps: int) -> None:
-    p, x = wf.tensor(np.full(50_000, 0.1, "float32"), requires_grad=True), wf.tensor(np.ones(50_000, "float32"))
+    p, x = (
+        wf.tensor(np.full(50_000, 0.1, "float32"), requires_grad=True),
+        wf.tensor(np.ones(50_000, "float32")),
+    )
     from weft.runtime.buffer import memory
 
     train_step(p, x)
@@ -501,7 +519,9 @@ def test_tensors_of_one_pending_value_share_its_memory() -> None:
     late = p.clone()
     with wf.no_grad():
         p.assign(p * 10)
-    assert kept.tolist() == [2.0, 4.0] and late.tolist() == [5.0, 7.0] and p.tolist() == [50.0, 70.0]
+    assert (
+        kept.tolist() == [2.0, 4.0] and late.tolist() == [5.0, 7.0] and p.tolist() == [50.0, 70.0]
+    )
 
 
 def test_a_value_that_is_asked_for_twice_is_computed_once() -> None:

@@ -1,4 +1,5 @@
-"""Lazy loops that read in every turn: programs repeat, no value is computed more than twice, memory stays."""
+"""Lazy loops that read in every turn: programs repeat, no value is computed more than twice, memory
+stays."""
 
 from __future__ import annotations
 
@@ -111,7 +112,14 @@ def observed_as_a_whole(turns: int, realized: bool) -> Iterator[float]:
         yield float(y.sum().item())
 
 
-LOOPS: list[Loop] = [power_iteration, k_means, state_of_the_last_turn, scalar_state, descent, observed_as_a_whole]
+LOOPS: list[Loop] = [
+    power_iteration,
+    k_means,
+    state_of_the_last_turn,
+    scalar_state,
+    descent,
+    observed_as_a_whole,
+]
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
@@ -166,7 +174,9 @@ def outputs_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[list[tuple[int, ...
     return shapes
 
 
-def test_a_value_that_is_read_twice_is_stored_the_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_is_read_twice_is_stored_the_second_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     stored = outputs_of_runs(monkeypatch)
     y = random_matrix(6, 6).softmax(axis=0)
     sums = y.sum().item(), y.max().item(), y.min().item()
@@ -202,7 +212,9 @@ def test_of_large_scores_the_factors_are_stored(monkeypatch: pytest.MonkeyPatch)
     assert [sorted(shapes) for shapes in stored] == [[()], [(), (40,), (40, 4), (50, 4)], [()]]
 
 
-def test_masks_of_counters_are_computed_where_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_of_counters_are_computed_where_they_are_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     stored = outputs_of_runs(monkeypatch)
     mask, x = wf.arange(8)[:, None] >= wf.arange(8), random_matrix(8, 8)
     for k in range(4):
@@ -261,7 +273,9 @@ def test_a_constant_that_a_loop_reads_stays_one() -> None:
     assert wf.zeros(2, 3, dtype=wf.float64).strides == (3, 1)
 
 
-def test_a_loop_beside_much_that_waits_looks_at_little_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_beside_much_that_waits_looks_at_little_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(carried, "MOST_SEEN", 100)
     waiting = [random_matrix(3, 3).cumsum(axis=0) for _ in range(500)]
     seen, walk = [], carried._walk
@@ -274,7 +288,9 @@ def test_a_loop_beside_much_that_waits_looks_at_little_of_it(monkeypatch: pytest
     monkeypatch.setattr(carried, "_walk", walked)
     numbers = [*power_iteration(8, False)]
     assert 50 <= max(seen) <= 200 and numbers == pytest.approx([*power_iteration(8, True)])
-    assert waiting[0].sum().item() == pytest.approx(random_matrix(3, 3).numpy().cumsum(axis=0).sum())
+    assert waiting[0].sum().item() == pytest.approx(
+        random_matrix(3, 3).numpy().cumsum(axis=0).sum()
+    )
 
 
 def test_growth_that_nothing_stops_warns_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""Reading a lazy array part by part. In: loops over elements and rows. Out: few programs, the same values, no waste."""
+"""Reading a lazy array part by part. In: loops over elements and rows. Out: few programs, the same
+values, no waste."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def ran(programs: list[int]) -> int:
 def test_elements_and_rows_of_a_lazy_array_are_read_with_one_program(programs: list[int]) -> None:
     y = wf.tensor(VALUES).sin() * 3
     wanted = np.sin(VALUES) * 3
-    np.testing.assert_allclose([[y[i, j].item() for j in range(7)] for i in range(5)], wanted, rtol=1e-14)
+    np.testing.assert_allclose(
+        [[y[i, j].item() for j in range(7)] for i in range(5)], wanted, rtol=1e-14
+    )
     np.testing.assert_allclose([row.tolist() for row in y], wanted, rtol=1e-14)
     assert ran(programs) == 1
 
@@ -86,7 +89,9 @@ def test_an_assignment_to_a_part_warns_once_at_its_line_while_the_whole_is_there
     with pytest.warns(wf.errors.AliasWarning, match=r"leaves the whole Tensor as it is") as caught:
         assign()
         assign()
-    assert [(w.filename, w.lineno) for w in caught] == [(__file__, assign.__code__.co_firstlineno + 2)]
+    assert [(w.filename, w.lineno) for w in caught] == [
+        (__file__, assign.__code__.co_firstlineno + 2)
+    ]
     assert x.tolist() == [[0.0] * 3] * 2
 
 
@@ -102,4 +107,9 @@ def test_assignments_to_copies_numbers_and_picked_elements_do_not_warn() -> None
         rest[0] = 5.0
         x[0, 1] = 7.0
         x[1] += 1.0
-    assert (copied.tolist(), number.item(), rest.tolist(), x[0].tolist()) == ([9, 1, 2], 1.0, [5, 0, 0], [0, 7, 2])
+    assert (copied.tolist(), number.item(), rest.tolist(), x[0].tolist()) == (
+        [9, 1, 2],
+        1.0,
+        [5, 0, 0],
+        [0, 7, 2],
+    )

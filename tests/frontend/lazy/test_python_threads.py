@@ -1,4 +1,5 @@
-"""Building and realizing from several Python threads at once: right values, nothing lost, no crash."""
+"""Building and realizing from several Python threads at once: right values, nothing lost, no
+crash."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def frequent_switches() -> Iterator[None]:
 
 
 def together(work: Callable[[int], object], count: int = THREADS) -> None:
-    """Runs work(0), work(1), .. in threads that start at the same moment; raises what one of them raised."""
+    """Runs work(0), work(1), .. in threads that start at the same moment; raises what one of them
+    raised."""
     failures: list[BaseException] = []
     barrier = threading.Barrier(count)
 
@@ -47,7 +49,8 @@ def together(work: Callable[[int], object], count: int = THREADS) -> None:
         raise failures[0]
 
 
-# ---------------------------------------------------------------- what the threads do; `until` is when to stop
+# ---------------------------------------------------------------- what the threads do; `until` is
+# when to stop
 
 Work = Callable[[int, float], object]
 
@@ -98,14 +101,15 @@ def training(i: int, until: float) -> None:
 
 
 def pending_together(i: int, until: float, slots: list[wf.Tensor]) -> None:
-    """Realizing a Tensor that another thread may be realizing or replacing right now; slot k holds multiples of k + 1."""
+    """Realizing a Tensor that another thread may be realizing or replacing right now; slot k holds
+    multiples of k + 1."""
     k = 0
     while time.monotonic() < until:
         k = (k + 1) % len(slots)
         t = slots[k]
         values = (t + 0).numpy() if i % 2 else t.numpy()
         assert (values == values[0]).all() and values[0] % (k + 1) == 0, (k, values)
-        slots[k] = (t - t + wf.tensor(np.full(3, (i + 1) * (k + 1))))
+        slots[k] = t - t + wf.tensor(np.full(3, (i + 1) * (k + 1)))
 
 
 def wrong_indices(i: int, until: float) -> None:
@@ -126,7 +130,9 @@ def exchange(i: int, until: float) -> None:
         assert (back + 1).sum().item() == 19900 * (i + 1) + 200
 
 
-def switching_gradients_off(i: int, until: float, evaluate: Callable[[wf.Tensor], wf.Tensor]) -> None:
+def switching_gradients_off(
+    i: int, until: float, evaluate: Callable[[wf.Tensor], wf.Tensor]
+) -> None:
     x = wf.tensor([1.0, 2.0], requires_grad=True)
     while time.monotonic() < until:
         assert not evaluate(x).requires_grad

@@ -1,4 +1,5 @@
-"""Training as a user writes it: flat memory, few programs, old values that stay, errors that cost nothing, equal bits."""
+"""Training as a user writes it: flat memory, few programs, old values that stay, errors that cost
+nothing, equal bits."""
 
 from __future__ import annotations
 
@@ -25,7 +26,10 @@ from weft.runtime.buffer import memory
 Array = np.ndarray
 Make = Callable[[list[wf.Tensor]], optim.Optimizer]
 PAGE = os.sysconf("SC_PAGE_SIZE")
-OPTIMISERS: list[Make] = [lambda p: optim.Adam(p, lr=0.01), lambda p: optim.SGD(p, lr=0.1, momentum=0.9)]
+OPTIMISERS: list[Make] = [
+    lambda p: optim.Adam(p, lr=0.01),
+    lambda p: optim.SGD(p, lr=0.1, momentum=0.9),
+]
 
 
 @pytest.fixture(params=OPTIMISERS, ids=["adam", "sgd"])
@@ -45,7 +49,9 @@ def points(n: int) -> tuple[Array, Array]:
     return x, x[:, :4].argmax(1)
 
 
-def train_step(model: wf.nn.Module, optimizer: optim.Optimizer, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+def train_step(
+    model: wf.nn.Module, optimizer: optim.Optimizer, x: wf.Tensor, y: wf.Tensor
+) -> wf.Tensor:
     optimizer.zero_grad()
     loss = F.cross_entropy(model(x), y)
     loss.backward()
@@ -67,7 +73,9 @@ def resident_bytes() -> int:
 
 
 @pytest.mark.parametrize("steps", [250, *rarely(1000)])
-def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(make: Make, steps: int) -> None:
+def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(
+    make: Make, steps: int
+) -> None:
     model = mlp()
     optimizer = make(list(model.parameters()))
     x, y = (wf.tensor(a) for a in points(64))
@@ -77,12 +85,18 @@ def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(make: M
         loss = train_step(model, optimizer, x, y)
         if step == 100:
             gc.collect()
-            allocated, resident, nodes = memory.allocated_bytes, resident_bytes(), len(graph.interned)
+            allocated, resident, nodes = (
+                memory.allocated_bytes,
+                resident_bytes(),
+                len(graph.interned),
+            )
     gc.collect()
     assert memory.allocated_bytes <= allocated + 4096
     assert len(graph.interned) <= nodes + 10
     if sys.platform == "linux":
-        assert resident_bytes() <= resident + 20_000_000, "of 1000 steps, a graph kept at every step would be about 50 MB"
+        assert resident_bytes() <= resident + 20_000_000, (
+            "of 1000 steps, a graph kept at every step would be about 50 MB"
+        )
     assert statistics["built"] == built
     assert loss.item() < 0.1 * first.item()
 
@@ -99,13 +113,18 @@ def test_a_schedule_over_minibatches_of_a_network_compiles_at_most_twice(make: M
             optimizer.lr = rate * 0.9**epoch / (1 + i / 160)
             losses.append(train_step(model, optimizer, x[i : i + 16], y[i : i + 16]))
     assert statistics["built"] - built <= 2
-    assert np.mean([v.item() for v in losses[-10:]]) < 0.7 * np.mean([v.item() for v in losses[:10]])
+    assert np.mean([v.item() for v in losses[-10:]]) < 0.7 * np.mean(
+        [v.item() for v in losses[:10]]
+    )
 
 
-# ---------------------------------------------------------------- values that were looked at, or kept
+# ---------------------------------------------------------------- values that were looked at, or
+# kept
 
 
-def test_printing_the_loss_before_backward_changes_nothing(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printing_the_loss_before_backward_changes_nothing(
+    make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
     results = []
     for printed in (False, True):
         model = mlp()
@@ -181,7 +200,8 @@ def test_a_wrong_label_in_the_middle_of_training(make: Make, wrong: int) -> None
 
 
 def check_message(text: str, wrong: int) -> None:
-    """Value, axis, extent and the line of the user, which is the call of cross_entropy in train_step."""
+    """Value, axis, extent and the line of the user, which is the call of cross_entropy in
+    train_step."""
     line = train_step.__code__.co_firstlineno + 2
     assert f"index {wrong} is out of range for axis 1 of extent 4" in text
     assert f"{Path(__file__).name}:{line}" in text
@@ -264,9 +284,13 @@ def lenet_runs(*how: str, **environment: str) -> list[str]:
 
 
 @pytest.mark.parametrize("threads", ["13", *rarely("123")])
-def test_lenet_training_is_bit_identical_for_any_threads_with_and_without_jit(tmp_path: Path, threads: str) -> None:
+def test_lenet_training_is_bit_identical_for_any_threads_with_and_without_jit(
+    tmp_path: Path, threads: str
+) -> None:
     cache = str(tmp_path / "cache")  # later runs load what the first compiled
-    runs = [lenet_runs("jit", "lazy", "cut", WEFT_NUM_THREADS=n, WEFT_CACHE_DIR=cache) for n in threads]
+    runs = [
+        lenet_runs("jit", "lazy", "cut", WEFT_NUM_THREADS=n, WEFT_CACHE_DIR=cache) for n in threads
+    ]
     jitted, lazy, cut = ({run[i] for run in runs} for i in range(3))
     assert len(jitted | lazy) == 1
     assert len(cut) == 1

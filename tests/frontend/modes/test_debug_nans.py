@@ -1,4 +1,5 @@
-"""wf.debug_nans: which operation and line it names, what it leaves alone, and that nothing is lost when it raises."""
+"""wf.debug_nans: which operation and line it names, what it leaves alone, and that nothing is lost
+when it raises."""
 
 from __future__ import annotations
 
@@ -57,12 +58,13 @@ def named(function: Function, *args: Any, **how: Any) -> errors.FloatingPointErr
     return error
 
 
-# ---------------------------------------------------------------- the line, forward, inside one kernel of 20 operations
+# ---------------------------------------------------------------- the line, forward, inside one
+# kernel of 20 operations
 
 
 def around(x: wf.Tensor) -> wf.Tensor:
     """Nine operations that leave finite numbers finite."""
-    return ((((x * 0.5 + 1.0) * 0.25 - 3.0).tanh() * 2.0 + 0.5).sin() * 0.125)
+    return (((x * 0.5 + 1.0) * 0.25 - 3.0).tanh() * 2.0 + 0.5).sin() * 0.125
 
 
 def log_of_zero(x: wf.Tensor) -> wf.Tensor:
@@ -84,9 +86,12 @@ def overflow_in_exp(x: wf.Tensor) -> wf.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("function", "op", "value"), [(log_of_zero, "log", -inf), (zero_by_zero, "div", nan), (overflow_in_exp, "exp", inf)]
+    ("function", "op", "value"),
+    [(log_of_zero, "log", -inf), (zero_by_zero, "div", nan), (overflow_in_exp, "exp", inf)],
 )
-def test_the_line_inside_one_kernel_of_twenty_operations(function: Function, op: str, value: float) -> None:
+def test_the_line_inside_one_kernel_of_twenty_operations(
+    function: Function, op: str, value: float
+) -> None:
     x = wf.tensor(np.linspace(0.1, 2.0, 1000, dtype=np.float32))
     (kernel,) = wf.explain(function(x)).kernels
     assert len(kernel.nodes) >= 20
@@ -101,7 +106,12 @@ def test_element_and_operands_are_those_of_the_operation() -> None:
         return (x / y).tanh()  # bad
 
     error = named(function)
-    assert (error.index, error.operands, error.value, error.shape) == ((1, 0), (3.0, 0.0), inf, (2, 2))
+    assert (error.index, error.operands, error.value, error.shape) == (
+        (1, 0),
+        (3.0, 0.0),
+        inf,
+        (2, 2),
+    )
     assert str(error).startswith("div(3, 0) gives inf, at index (1, 0) of a float32[2, 2]")
 
 
@@ -225,8 +235,12 @@ def test_what_a_scatter_adds_beyond_the_range_is_named() -> None:
     assert error.index == (1,)
 
 
-@pytest.mark.parametrize(("dtype", "large", "factor"), [(wf.float16, 60000.0, 3.0), (wf.bfloat16, 2.0**127, 1.99804688)])
-def test_a_product_that_overflows_when_it_is_rounded_to_16_bits_is_named(dtype: wf.DType, large: float, factor: float) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "large", "factor"), [(wf.float16, 60000.0, 3.0), (wf.bfloat16, 2.0**127, 1.99804688)]
+)
+def test_a_product_that_overflows_when_it_is_rounded_to_16_bits_is_named(
+    dtype: wf.DType, large: float, factor: float
+) -> None:
     x = wf.tensor([1.0, large])
 
     def function() -> wf.Tensor:
@@ -272,7 +286,9 @@ def test_a_part_of_a_long_sum_has_a_line_and_no_index() -> None:
     assert error.op.startswith("sum") and error.index is None and "index" not in str(error)
 
 
-def test_without_memory_for_the_search_the_lines_of_the_kernel_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_memory_for_the_search_the_lines_of_the_kernel_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fails(*_: Any) -> None:
         raise errors.MemoryError("a terabyte")
 
@@ -282,7 +298,8 @@ def test_without_memory_for_the_search_the_lines_of_the_kernel_are_named(monkeyp
 
 
 def test_what_only_the_steps_inside_of_a_kernel_make_has_a_line() -> None:
-    """The weights of attention are divided last, so that the sums before may be larger than the result, times 2 here."""
+    """The weights of attention are divided last, so that the sums before may be larger than the
+    result, times 2 here."""
     q, v = wf.ones(1, 1, 40, 16).realize(), wf.full((1, 1, 40, 16), 3e37).realize()
 
     def function() -> wf.Tensor:
@@ -309,10 +326,16 @@ FINE: dict[str, Function] = {
     "a choice of the other side": lambda x: wf.where(x == 0.0, 1.0, 1.0 / x),
     "a choice in a choice": lambda x: wf.where(x > 0.0, wf.where(x < 10.0, x, 1.0).log(), -1.0),
     "what a slice leaves out": lambda x: wf.tensor([0.0, 1.0]).log()[1:] + 1.0,
-    "a mask of minus infinity": lambda x: wf.where(wf.arange(4) < 3, wf.ones(5, 4), -inf).softmax(axis=1),
+    "a mask of minus infinity": lambda x: wf.where(wf.arange(4) < 3, wf.ones(5, 4), -inf).softmax(
+        axis=1
+    ),
     "max-pooling with padding": lambda x: F.max_pool2d(wf.ones(1, 1, 5, 5), 3, padding=1),
-    "causal attention": lambda x: F.scaled_dot_product_attention(*[wf.rand(1, 2, 70, 16)] * 3, is_causal=True),
-    "cross entropy": lambda x: F.cross_entropy(wf.randn(8, 10) * 100.0, wf.zeros(8, dtype=wf.int64)),
+    "causal attention": lambda x: F.scaled_dot_product_attention(
+        *[wf.rand(1, 2, 70, 16)] * 3, is_causal=True
+    ),
+    "cross entropy": lambda x: F.cross_entropy(
+        wf.randn(8, 10) * 100.0, wf.zeros(8, dtype=wf.int64)
+    ),
     "comparisons": lambda x: (x < inf) & (x == x),
     "integers": lambda x: wf.arange(5) // 0,
 }
@@ -334,7 +357,9 @@ def test_a_value_in_memory_counts_where_a_choice_of_another_kernel_takes_it() ->
 
     def function(chosen: float) -> wf.Tensor:
         y = x.log()  # bad
-        return wf.where(x > chosen, y, 0.0) @ wf.ones(3, 4) + (wf.where(x > chosen, y, 0.0).sum(axis=0) @ wf.ones(3, 4))
+        return wf.where(x > chosen, y, 0.0) @ wf.ones(3, 4) + (
+            wf.where(x > chosen, y, 0.0).sum(axis=0) @ wf.ones(3, 4)
+        )
 
     with wf.debug_nans():
         assert np.isfinite(function(0.5).numpy()).all()
@@ -408,7 +433,9 @@ def test_a_jitted_step_updates_nothing_and_goes_on_afterwards() -> None:
 def test_the_mode_computes_the_same_bits() -> None:
     def trained(checks: bool) -> list[Any]:
         wf.manual_seed(3)
-        model = nn.Sequential(nn.Linear(6, 33), nn.GELU(), nn.LayerNorm(33), nn.Dropout(0.2), nn.Linear(33, 4))
+        model = nn.Sequential(
+            nn.Linear(6, 33), nn.GELU(), nn.LayerNorm(33), nn.Dropout(0.2), nn.Linear(33, 4)
+        )
         optimizer = nn.optim.AdamW(model.parameters(), lr=0.01)
         x, y = wf.randn(70, 6).realize(), wf.randint(0, 4, (70,)).realize()
         with wf.debug_nans(checks):
@@ -466,7 +493,10 @@ class Net(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.features = nn.Sequential(nn.Conv2d(1, 4, 5, padding=2), nn.ReLU())
-        self.pool, self.dense = nn.MaxPool2d(2), nn.Sequential(nn.Flatten(), nn.Linear(144, 40), nn.ReLU())
+        self.pool, self.dense = (
+            nn.MaxPool2d(2),
+            nn.Sequential(nn.Flatten(), nn.Linear(144, 40), nn.ReLU()),
+        )
         self.last = nn.Linear(40, 10)
 
     def forward(self, x: wf.Tensor, root: bool = False) -> wf.Tensor:
@@ -539,18 +569,26 @@ def test_blocks_nest_and_put_back_what_was_before() -> None:
     assert options.current().debug_nans == "inf"
 
 
-@pytest.mark.parametrize(("text", "found"), [("1", "inf"), ("on", "inf"), ("nan", "nan"), ("0", "")])
-def test_the_environment_turns_it_on(monkeypatch: pytest.MonkeyPatch, text: str, found: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "found"), [("1", "inf"), ("on", "inf"), ("nan", "nan"), ("0", "")]
+)
+def test_the_environment_turns_it_on(
+    monkeypatch: pytest.MonkeyPatch, text: str, found: str
+) -> None:
     monkeypatch.setenv("WEFT_DEBUG_NANS", text)
     assert options._read_environment().debug_nans == found
 
 
 def test_an_unmodified_script_is_checked_from_outside(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text("import weft as wf\nx = wf.tensor([1.0, 0.0])\ny = x + 1.0\nprint((x / (y - 1.0)).numpy())\n")
+    script.write_text(
+        "import weft as wf\nx = wf.tensor([1.0, 0.0])\ny = x + 1.0\nprint((x / (y - 1.0)).numpy())\n"
+    )
     paths = os.pathsep.join(p for p in sys.path if p)
     env = os.environ | {"PYTHONPATH": paths, "WEFT_DEBUG_NANS": "1"}
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, env=env)
+    run = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, env=env
+    )
     assert run.returncode == 1
     assert "FloatingPointError: div(0, 0) gives nan, at index (1,) of a float32[2]" in run.stderr
     assert f"in {script}:4:  print((x / (y - 1.0)).numpy())" in run.stderr
@@ -566,7 +604,9 @@ def test_programs_with_checks_are_found_on_disk_beside_the_others(tmp_path: Path
     assert [c.kernel for c in checked.checks] == [c.kernel for c in again.checks] == [0]
 
 
-def test_a_signal_while_it_is_searched_leaves_nothing_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_while_it_is_searched_leaves_nothing_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     x = wf.tensor([4.0, 0.0]).realize()
 
     def ran_to_its_end(*_: Any) -> None:
@@ -610,7 +650,9 @@ def test_what_the_interpreter_computes_is_checked() -> None:
 def test_a_wrong_switch_is_refused() -> None:
     with pytest.raises(errors.DTypeError, match="debug_nans: enabled"):
         wf.debug_nans(np.ones(2))  # type: ignore[arg-type]
-    with pytest.raises(errors.DTypeError, match="debug_nans: enabled must be True or False, not 'nan'"):
+    with pytest.raises(
+        errors.DTypeError, match="debug_nans: enabled must be True or False, not 'nan'"
+    ):
         wf.debug_nans("nan")  # type: ignore[arg-type]
     assert options.current().debug_nans == ""
 

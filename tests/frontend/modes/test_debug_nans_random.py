@@ -1,4 +1,5 @@
-"""Random graphs with infinities, NaNs and zeros planted in their inputs: checks and search name what the interpreter finds."""
+"""Random graphs with infinities, NaNs and zeros planted in their inputs: checks and search name
+what the interpreter finds."""
 
 from __future__ import annotations
 
@@ -27,12 +28,17 @@ def computed(roots: list[Node], env: Values) -> Values:
     values: Values = {}
     with np.errstate(all="ignore"):
         for n in toposort(roots):
-            values[n] = env[n] if n.op is Op.INPUT else np.asarray(EVALUATORS[n.op](n, *(values[s] for s in n.src)))
+            values[n] = (
+                env[n]
+                if n.op is Op.INPUT
+                else np.asarray(EVALUATORS[n.op](n, *(values[s] for s in n.src)))
+            )
     return values
 
 
 def needed(roots: list[Node], values: Values) -> Values:
-    """Which elements of every Node some root is made of. Views tell by what they do to the numbers of elements."""
+    """Which elements of every Node some root is made of. Views tell by what they do to the numbers
+    of elements."""
     found: Values = {n: np.zeros(n.shape, bool) for n in toposort(roots)}
     for root in roots:
         found[root] |= True
@@ -49,13 +55,20 @@ def needed(roots: list[Node], values: Values) -> Values:
                 found[s] |= part
         elif n.op is Op.REDUCE:
             found[n.src[0]] |= np.broadcast_to(np.expand_dims(here, n.arg[1]), n.src[0].shape)
-        for s in n.src[1:] if n.op is Op.GATHER else () if n.op in {*SHOWING, Op.WHERE, Op.REDUCE} else n.src:
+        for s in (
+            n.src[1:]
+            if n.op is Op.GATHER
+            else ()
+            if n.op in {*SHOWING, Op.WHERE, Op.REDUCE}
+            else n.src
+        ):
             found[s] |= here if n.op in ELEMENTWISE else True
     return found
 
 
 def wrong(n: Node, values: Values) -> Array:
-    """Where an elementwise result is not finite though its operands are; products that are added are no results."""
+    """Where an elementwise result is not finite though its operands are; products that are added
+    are no results."""
     added = any(n in m.src for m in values if m.op is Op.REDUCE and m.arg[0] == "add")
     if n.op not in ELEMENTWISE - GIVES or not n.dtype.is_float or (n.op is Op.MUL and added):
         return np.zeros(n.shape, bool)

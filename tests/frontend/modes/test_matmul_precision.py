@@ -36,7 +36,9 @@ def test_a_block_puts_back_what_was_before_also_after_an_error() -> None:
     assert wf.matmul_precision() == "float32"
 
 
-@pytest.mark.parametrize("wrong", ["high", "TF32", 32, np.array(["tf32"] * 2), [10**5000]], ids=type)
+@pytest.mark.parametrize(
+    "wrong", ["high", "TF32", 32, np.array(["tf32"] * 2), [10**5000]], ids=type
+)
 def test_others_are_refused(wrong: object) -> None:
     with pytest.raises(OptionError, match="'float32', 'tf32'"):
         wf.matmul_precision(wrong)
@@ -48,7 +50,11 @@ def test_a_gpu_computes_by_it() -> None:
     device()
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((64, 64)).astype(np.float32) for _ in range(2))
-    x, y, exact = wf.tensor(a, device="cuda"), wf.tensor(b, device="cuda"), a.astype("d") @ b.astype("d")
+    x, y, exact = (
+        wf.tensor(a, device="cuda"),
+        wf.tensor(b, device="cuda"),
+        a.astype("d") @ b.astype("d"),
+    )
 
     def error() -> float:
         return float(np.linalg.norm((x @ y).cpu().numpy() - exact) / np.linalg.norm(exact))

@@ -1,4 +1,5 @@
-"""Modes of `with` blocks: they nest, end in any order, belong to a thread, and end whatever interrupts them."""
+"""Modes of `with` blocks: they nest, end in any order, belong to a thread, and end whatever
+interrupts them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,12 @@ def now() -> tuple[Any, ...]:
     """What modes make of this thread, asked as users do."""
     x = wf.ones(2, requires_grad=True)
     product = wf.ones(2, 2) @ wf.ones(2, 2)
-    return (x * 2).requires_grad, product.dtype, watchers.requirement(), random.Fork.blocks.value(None)
+    return (
+        (x * 2).requires_grad,
+        product.dtype,
+        watchers.requirement(),
+        random.Fork.blocks.value(None),
+    )
 
 
 BEFORE = (True, wf.float32, None, None)
@@ -42,7 +48,8 @@ MODES = {
 
 
 class Stop:
-    """Raises KeyboardInterrupt at the k-th moment at which Python would handle a signal as a function of the package begins."""
+    """Raises KeyboardInterrupt at the k-th moment at which Python would handle a signal as a
+    function of the package begins."""
 
     def __init__(self, at: int) -> None:
         self.at, self.count = at, 0
@@ -129,7 +136,9 @@ def test_a_block_belongs_to_its_thread_and_leaves_others_alone() -> None:
         thread.start()
         thread.join()
         assert off()
-    assert seen == [False, True] and not off() and not state.grads  # what the thread has left is dropped, too
+    assert (
+        seen == [False, True] and not off() and not state.grads
+    )  # what the thread has left is dropped, too
 
 
 def test_methods_called_by_hand_and_exit_stacks_do_the_same() -> None:

@@ -1,4 +1,5 @@
-"""wf.one_kernel: what takes several kernels raises, wherever its program comes from, and can be computed afterwards."""
+"""wf.one_kernel: what takes several kernels raises, wherever its program comes from, and can be
+computed afterwards."""
 
 from __future__ import annotations
 
@@ -69,7 +70,10 @@ def test_the_error_names_the_reason_and_the_lines_on_both_sides() -> None:
 
 
 def test_kernels_that_share_nothing_say_so() -> None:
-    with pytest.raises(FusionError, match="shares no data with the kernels before it"), wf.one_kernel():
+    with (
+        pytest.raises(FusionError, match="shares no data with the kernels before it"),
+        wf.one_kernel(),
+    ):
         wf.realize(randn(30).exp(), randn(50).log1p())
 
 
@@ -95,7 +99,12 @@ def test_a_program_that_is_found_again_raises_with_the_lines_of_this_time() -> N
         return (x @ x) @ x
 
     for _ in range(2):
-        with pytest.raises(FusionError, match=f"test_one_kernel.py:{elsewhere.__code__.co_firstlineno + 1} "), wf.one_kernel():
+        with (
+            pytest.raises(
+                FusionError, match=f"test_one_kernel.py:{elsewhere.__code__.co_firstlineno + 1} "
+            ),
+            wf.one_kernel(),
+        ):
             elsewhere(x).numpy()
 
 
@@ -168,7 +177,9 @@ def test_a_compiled_graph_raises() -> None:
         f(x)
 
 
-def test_a_jitted_call_takes_the_short_way_again_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jitted_call_takes_the_short_way_again_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     f, x = wf.jit(lambda x: x + 1.0), randn(52)
     f(x)
     with wf.one_kernel():
@@ -179,7 +190,9 @@ def test_a_jitted_call_takes_the_short_way_again_afterwards(monkeypatch: pytest.
     assert f(x).shape == (52,)
 
 
-def training() -> tuple[wf.nn.Module, wf.nn.optim.Adam, Callable[..., wf.Tensor], tuple[wf.Tensor, ...]]:
+def training() -> tuple[
+    wf.nn.Module, wf.nn.optim.Adam, Callable[..., wf.Tensor], tuple[wf.Tensor, ...]
+]:
     wf.manual_seed(5)
     model = wf.nn.Sequential(wf.nn.Linear(20, 30), wf.nn.Dropout(0.5), wf.nn.Linear(30, 5))
     optimizer = wf.nn.optim.Adam(model.parameters(), lr=0.01)
@@ -205,7 +218,10 @@ def test_a_refused_training_step_leaves_no_trace() -> None:
             with pytest.raises(FusionError), wf.one_kernel():
                 jitted(*batch)
             assert optimizer.steps == steps
-            assert all(np.array_equal(p.numpy(), b) for p, b in zip(model.parameters(), before, strict=True))
+            assert all(
+                np.array_equal(p.numpy(), b)
+                for p, b in zip(model.parameters(), before, strict=True)
+            )
         results.append([*losses, jitted(*batch).item(), *(p.tolist() for p in model.parameters())])
     assert results[0] == results[1]
 

@@ -1,4 +1,5 @@
-"""Indices out of range: found by compiled kernels on any number of threads, named in full, with nothing changed."""
+"""Indices out of range: found by compiled kernels on any number of threads, named in full, with
+nothing changed."""
 
 from __future__ import annotations
 
@@ -60,7 +61,9 @@ def test_of_hundreds_of_arrays_of_indices_the_first_bad_one_is_reported() -> Non
         total = total + x[wf.tensor([{150: 44, 210: 55}.get(i, i % 10)])]
     calls = compile.program_of(realize.structure_of(total)).program.calls
     assert sum(call.is_check for call in calls) == 3
-    assert all(len(call.refs) < 200 for call in calls if call.is_check), "more arguments than a GPU takes"
+    assert all(len(call.refs) < 200 for call in calls if call.is_check), (
+        "more arguments than a GPU takes"
+    )
     assert "index 44 is out of range" in text_of(total)
 
 
@@ -76,7 +79,9 @@ def test_the_array_is_named() -> None:
         x.name = "vocabulary"
         what = f"{function} 'vocabulary' of shape (500, 64)"
         message = text_of(build(x, wf.tensor([0, 777])))
-        assert message.startswith(f"{what}: index 777 is out of range for axis 0 of extent 500, in ")
+        assert message.startswith(
+            f"{what}: index 777 is out of range for axis 0 of extent 500, in "
+        )
 
 
 def assigned(x: wf.Tensor, key: Any, value: Any) -> wf.Tensor:
@@ -101,14 +106,29 @@ def test_the_axis_is_that_of_the_whole_array() -> None:
     x = wf.zeros(3, 4, 5) + 1
     assert "index 9 is out of range for axis 2 of extent 5" in text_of(x[0, :, wf.tensor([9])])
     assert "index 4 is out of range for axis 1 of extent 4" in text_of(x[1:, wf.tensor([4])])
-    assert "index -6 is out of range for axis 2 of extent 5" in text_of(x[None, ..., wf.tensor([-6])])
+    assert "index -6 is out of range for axis 2 of extent 5" in text_of(
+        x[None, ..., wf.tensor([-6])]
+    )
     key = (0, slice(None, None, 2), wf.tensor([9]))
     assert "index 9 is out of range for axis 2 of extent 5" in text_of(assigned(x, key, 7.0))
-    assert "index 3 is out of range for axis 0 of extent 3" in text_of(assigned(x, wf.tensor([3]), wf.zeros(1, 4, 5)))
+    assert "index 3 is out of range for axis 0 of extent 3" in text_of(
+        assigned(x, wf.tensor([3]), wf.zeros(1, 4, 5))
+    )
 
 
-EXTREMES = [("uint64", 2**64 - 1), ("uint64", 2**63), ("uint64", 2**63 - 1), ("uint32", 2**32 - 1), ("uint8", 200),
-            ("int8", -128), ("int16", 32767), ("int32", -(2**31)), ("int64", -(2**63)), ("int64", 2**63 - 1)]  # fmt: skip
+EXTREMES = [
+    ("uint64", 2**64 - 1),
+    ("uint64", 2**63),
+    ("uint64", 2**63 - 1),
+    ("uint32", 2**32 - 1),
+    ("uint8", 200),
+    # fmt: skip
+    ("int8", -128),
+    ("int16", 32767),
+    ("int32", -(2**31)),
+    ("int64", -(2**63)),
+    ("int64", 2**63 - 1),
+]
 
 
 @pytest.mark.parametrize(("dtype", "bad"), EXTREMES)
@@ -125,7 +145,10 @@ def test_a_uint8_index_into_256_rows_needs_no_check() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_computed_indices_are_checked_inside_the_program(threads: int) -> None:
-    x, scores = table(), wf.tensor(np.random.default_rng(1).normal(size=(MANY, 8)).astype(np.float32))
+    x, scores = (
+        table(),
+        wf.tensor(np.random.default_rng(1).normal(size=(MANY, 8)).astype(np.float32)),
+    )
     with options.override(num_threads=threads, serial_threshold=0, min_chunks=8):
         good = scores.argmax(1) + wf.tensor(indices()) // 2
         expected = np.argmax(scores.numpy(), 1) + indices() // 2
@@ -133,7 +156,10 @@ def test_computed_indices_are_checked_inside_the_program(threads: int) -> None:
         bad = good + wf.tensor(np.where(np.arange(MANY) == 11_111, 5000, 0))
         message = text_of(x[bad].exp().sum(1))
         wrong = expected[11_111] + 5000
-        assert f"index {wrong} is out of range for axis 0 of extent {ROWS}, in {__file__}:{here() - 2}" in message
+        assert (
+            f"index {wrong} is out of range for axis 0 of extent {ROWS}, in {__file__}:{here() - 2}"
+            in message
+        )
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -162,7 +188,10 @@ def test_a_training_step_with_a_bad_index_changes_nothing(threads: int, late: bo
     with options.override(num_threads=threads, serial_threshold=0):
         step(indices())
         before = [p.numpy(copy=True) for p in model.parameters()]
-        with pytest.raises(IndexError, match=r"gather from 'embedding.weight' of shape \(500, 64\): index 501 is out"):
+        with pytest.raises(
+            IndexError,
+            match=r"gather from 'embedding.weight' of shape \(500, 64\): index 501 is out",
+        ):
             step(indices((5, 501), (6, -1)))
         for p, old in zip(model.parameters(), before, strict=True):
             np.testing.assert_array_equal(p.numpy(), old)
@@ -183,22 +212,33 @@ def test_a_program_found_again_reports_the_present_array_and_line() -> None:
         x = table()
         x.name = name
         bad = x[wf.tensor([9999])] * 3.0
-        assert text_of(bad).startswith(f"index into '{name}'") and f"{HERE}:{here() - 1}" in text_of(bad)
+        assert text_of(bad).startswith(
+            f"index into '{name}'"
+        ) and f"{HERE}:{here() - 1}" in text_of(bad)
 
 
 def test_nothing_is_selected_yet_the_index_is_wrong() -> None:
     x = wf.zeros(3, 4) + 1
-    with pytest.raises(wf.errors.IndexError, match="index 5 is out of range for axis 0 of extent 3"):
+    with pytest.raises(
+        wf.errors.IndexError, match="index 5 is out of range for axis 0 of extent 3"
+    ):
         x[wf.tensor([5]), :0]
-    with pytest.raises(wf.errors.IndexError, match="index 5 is out of range for axis 0 of extent 3"):
+    with pytest.raises(
+        wf.errors.IndexError, match="index 5 is out of range for axis 0 of extent 3"
+    ):
         x[wf.tensor([5]), :0] = 1.0
 
 
 def test_the_interpreter_says_the_same() -> None:
     with options.override(interpret=True):
         message = text_of(table().take(wf.tensor([-501]), 0))
-        assert "take from shape (500, 64): index -501 is out of range for axis 0 of extent 500" in message
-        assert f"index {2**64 - 1} is out of range" in text_of(table()[wf.tensor(np.array([2**64 - 1], np.uint64))])
+        assert (
+            "take from shape (500, 64): index -501 is out of range for axis 0 of extent 500"
+            in message
+        )
+        assert f"index {2**64 - 1} is out of range" in text_of(
+            table()[wf.tensor(np.array([2**64 - 1], np.uint64))]
+        )
 
 
 # ---------------------------------------------------------------- what is no index at all
@@ -242,12 +282,22 @@ def test_wrong_arguments_are_named(number: int) -> None:
 def test_indices_in_sequences() -> None:
     rows = np.arange(12.0).reshape(3, 4)
     x = wf.tensor(rows)
-    for indices in ([2, 0], (2, 0), range(2, -1, -2), [wf.tensor(2), 0], [np.array(2), wf.tensor(0)]):
+    for indices in (
+        [2, 0],
+        (2, 0),
+        range(2, -1, -2),
+        [wf.tensor(2), 0],
+        [np.array(2), wf.tensor(0)],
+    ):
         np.testing.assert_array_equal(x.take(indices, 0).numpy(), rows[[2, 0]])
         np.testing.assert_array_equal(wf.gather(x, (indices,)).numpy(), rows[[2, 0]])
 
 
-@pytest.mark.parametrize("indices", [[[0, 1]], [[0, 1], [1, 0]], [np.int64(0), np.int64(1)], [[[1]]], [], [range(2)]], ids=str)
+@pytest.mark.parametrize(
+    "indices",
+    [[[0, 1]], [[0, 1], [1, 0]], [np.int64(0), np.int64(1)], [[[1]]], [], [range(2)]],
+    ids=str,
+)
 def test_lists_are_the_indices_of_one_axis(indices: Any) -> None:
     x, places = np.arange(6.0).reshape(2, 3), np.asarray(indices, np.int64)
     for axis, a in ((0, 0), ((0,), 0), ([1], 1), (-1, 1)):
@@ -260,7 +310,15 @@ def test_lists_are_the_indices_of_one_axis(indices: Any) -> None:
 
 def test_tuples_and_lists_of_tensors_are_the_indices_of_each_axis() -> None:
     x = wf.tensor([[1, 2, 3], [4, 5, 6]])
-    for one in (([1, 0],), [wf.tensor([1, 0])], [np.array([1, 0])], (1, 0), (np.int64(1), 0), [wf.tensor(1), 0], [1, 0]):
+    for one in (
+        ([1, 0],),
+        [wf.tensor([1, 0])],
+        [np.array([1, 0])],
+        (1, 0),
+        (np.int64(1), 0),
+        [wf.tensor(1), 0],
+        [1, 0],
+    ):
         assert wf.gather(x, one, 0).tolist() == [[4, 5, 6], [1, 2, 3]]
     assert wf.gather(x, [[wf.tensor(1), 0]]).tolist() == [[[4, 5, 6], [1, 2, 3]]]
     for two in (([1, 0], [2, 0]), [[1, 0], [2, 0]], [wf.tensor([1, 0]), np.array([2, 0])]):
@@ -271,7 +329,12 @@ def test_tuples_and_lists_of_tensors_are_the_indices_of_each_axis() -> None:
 
 def test_the_line_is_the_users_through_every_namespace() -> None:
     x, i = table(), wf.tensor([ROWS])
-    for build in (lambda: x.take(i, 0), lambda: xp.take(x, i, axis=0), lambda: F.embedding(i, x), lambda: wf.take(x, i, 0)):
+    for build in (
+        lambda: x.take(i, 0),
+        lambda: xp.take(x, i, axis=0),
+        lambda: F.embedding(i, x),
+        lambda: wf.take(x, i, 0),
+    ):
         assert text_of(build()).endswith(f"in {__file__}:{here() - 1}")
 
 

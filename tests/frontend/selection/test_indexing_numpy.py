@@ -21,7 +21,8 @@ def values(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 
 def outcome(f: Any) -> Any:
-    """The value, or None where it raises; only errors of the package (and OverflowError) may come."""
+    """The value, or None where it raises; only errors of the package (and OverflowError) may
+    come."""
     try:
         return np.asarray(f())
     except (IndexError, ValueError, TypeError, OverflowError):
@@ -96,8 +97,12 @@ def test_assigning_as_numpy(case: tuple[tuple[int, ...], Any], as_tensors: bool,
     found = outcome(lambda: values(shape)[key])
     selected = (2,) if found is None else found.shape
     kept = data.draw(st.integers(0, len(selected)))
-    new = tuple(1 if data.draw(st.integers(0, 3)) == 0 else d for d in selected[len(selected) - kept :])
-    if 0 not in new and data.draw(st.integers(0, 7)) == 0:  # NumPy lets empty values of too many axes through
+    new = tuple(
+        1 if data.draw(st.integers(0, 3)) == 0 else d for d in selected[len(selected) - kept :]
+    )
+    if (
+        0 not in new and data.draw(st.integers(0, 7)) == 0
+    ):  # NumPy lets empty values of too many axes through
         new = (2, *new)
     check_set(case, as_tensors, -values(new))
 
@@ -120,7 +125,8 @@ def check_set(case: tuple[tuple[int, ...], Any], as_tensors: bool, new: Any) -> 
         same(got, expected)
 
 
-# ---------------------------------------------------------------- assignment: dtypes, order, threads, views of the past
+# ---------------------------------------------------------------- assignment: dtypes, order,
+# threads, views of the past
 
 CASTS = [
     ("float32", 2**25 + 1),
@@ -133,7 +139,11 @@ CASTS = [
 
 
 @pytest.mark.parametrize(("dtype", "value"), CASTS, ids=[d for d, _ in CASTS])
-@pytest.mark.parametrize("key", [1, slice(None, 2), I([0, 2]), I([True, False, True])], ids=["int", "slice", "array", "mask"])
+@pytest.mark.parametrize(
+    "key",
+    [1, slice(None, 2), I([0, 2]), I([True, False, True])],
+    ids=["int", "slice", "array", "mask"],
+)
 def test_values_are_cast_to_the_dtype_of_the_whole(dtype: str, value: Any, key: Any) -> None:
     x = np.ones(3, dtype)
     t = wf.tensor(x)
@@ -186,18 +196,42 @@ def test_a_mask_with_one_value_computes_nothing() -> None:
 def test_errors_of_shapes_name_both() -> None:
     t = wf.zeros(3, 4)
     for key, new, text in (
-        (I([0, 1]), (3, 4), r"could not broadcast a value of shape \(3, 4\) into the selected shape \(2, 4\)"),
-        ((slice(1, 3), 0), (3,), r"could not broadcast a value of shape \(3,\) into the selected shape \(2,\)"),
-        (I([True, False, True]), (5, 4), r"could not broadcast a value of shape \(5, 4\) into the selected shape \(2, 4\)"),
-        (I([True, False, True]), (1, 5), r"could not broadcast a value of shape \(1, 5\) into the selected shape \(Trues, 4\)"),
+        (
+            I([0, 1]),
+            (3, 4),
+            r"could not broadcast a value of shape \(3, 4\) into the selected shape \(2, 4\)",
+        ),
+        (
+            (slice(1, 3), 0),
+            (3,),
+            r"could not broadcast a value of shape \(3,\) into the selected shape \(2,\)",
+        ),
+        (
+            I([True, False, True]),
+            (5, 4),
+            r"could not broadcast a value of shape \(5, 4\) into the selected shape \(2, 4\)",
+        ),
+        (
+            I([True, False, True]),
+            (1, 5),
+            r"could not broadcast a value of shape \(1, 5\) into the selected shape \(Trues, 4\)",
+        ),
     ):
         with pytest.raises(wf.errors.ShapeError, match=text):
             t[key] = np.zeros(new)
-    with pytest.raises(wf.errors.IndexError, match=r"index: shapes \(2,\) and \(3,\) could not be broadcast together"):
+    with pytest.raises(
+        wf.errors.IndexError,
+        match=r"index: shapes \(2,\) and \(3,\) could not be broadcast together",
+    ):
         t[I([0, 1]), I([0, 1, 2])]
-    with pytest.raises(wf.errors.IndexError, match=r"a mask of shape \(4,\) does not fit extents \(3,\) of the axes from 0 on"):
+    with pytest.raises(
+        wf.errors.IndexError,
+        match=r"a mask of shape \(4,\) does not fit extents \(3,\) of the axes from 0 on",
+    ):
         t[np.zeros(4, bool)]
-    with pytest.raises(wf.errors.IndexError, match=r"a mask of shape \(3, 3\) does not fit shape \(3, 4\)"):
+    with pytest.raises(
+        wf.errors.IndexError, match=r"a mask of shape \(3, 3\) does not fit shape \(3, 4\)"
+    ):
         t[np.zeros((3, 3), bool)]
 
 
@@ -227,14 +261,25 @@ def test_indices_that_are_tensors_count_as_ints() -> None:
 def test_along_an_axis_as_numpy(axis: int | None) -> None:
     x = np.random.default_rng(0).normal(size=(4, 5))
     i = np.argsort(x, axis) if axis is not None else np.argsort(x, None)
-    same(wf.take_along_axis(wf.tensor(x), wf.tensor(i), axis).numpy(), np.take_along_axis(x, i, axis))
+    same(
+        wf.take_along_axis(wf.tensor(x), wf.tensor(i), axis).numpy(), np.take_along_axis(x, i, axis)
+    )
     if axis is not None:
         first = np.take(i, [0, -1], axis)
-        for new in (np.float64(7.0), np.random.default_rng(1).normal(size=first.shape), np.arange(first.shape[1]) * 1.0):
+        for new in (
+            np.float64(7.0),
+            np.random.default_rng(1).normal(size=first.shape),
+            np.arange(first.shape[1]) * 1.0,
+        ):
             y = x.copy()
             np.put_along_axis(y, first, new, axis)
             same(
-                wf.put_along_axis(wf.tensor(x), wf.tensor(first), new.item() if not new.shape else wf.tensor(new), axis).numpy(),
+                wf.put_along_axis(
+                    wf.tensor(x),
+                    wf.tensor(first),
+                    new.item() if not new.shape else wf.tensor(new),
+                    axis,
+                ).numpy(),
                 y,
             )
 
@@ -296,7 +341,9 @@ def _assign(key: Any) -> Any:
 @pytest.mark.parametrize("name", READS)
 @pytest.mark.parametrize("is_scalar", [False, True])
 def test_gradients_of_assigning(name: str, is_scalar: bool) -> None:
-    new = np.asarray(0.7) if is_scalar else np.random.default_rng(6).normal(size=D[READS[name]].shape)
+    new = (
+        np.asarray(0.7) if is_scalar else np.random.default_rng(6).normal(size=D[READS[name]].shape)
+    )
     wf.check_grad(_assign(READS[name]), D, new)
 
 

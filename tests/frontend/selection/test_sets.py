@@ -38,11 +38,16 @@ def test_argwhere_of_a_number(value: float) -> None:
     same(wf.argwhere(wf.tensor(value)), np.argwhere(np.array(value)))
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"axis": 0}, {"axis": (0, 2)}, {"axis": -1, "keepdims": True}], ids=str)
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"axis": 0}, {"axis": (0, 2)}, {"axis": -1, "keepdims": True}], ids=str
+)
 @pytest.mark.parametrize("d", DTYPES, ids=lambda d: d.name)
 def test_count_nonzero_equals_numpy(d: dt.DType, kwargs: dict[str, Any]) -> None:
     x = drawn((4, 5, 6), d, 3)
-    same(wf.count_nonzero(wf.tensor(x), **kwargs), np.asarray(np.count_nonzero(x, **kwargs), np.int64))
+    same(
+        wf.count_nonzero(wf.tensor(x), **kwargs),
+        np.asarray(np.count_nonzero(x, **kwargs), np.int64),
+    )
 
 
 # ---------------------------------------------------------------- unique
@@ -110,17 +115,28 @@ def test_bincount_equals_numpy() -> None:
     same(wf.bincount(wf.tensor(x)), np.bincount(x))
     same(wf.bincount(wf.tensor(x.astype(np.uint8)), minlength=40), np.bincount(x, minlength=40))
     same(wf.bincount(wf.tensor(x), weights=wf.tensor(weights)), np.bincount(x, weights))
-    same(wf.bincount(wf.tensor(np.zeros(0, np.int64)), minlength=3), np.bincount(np.zeros(0, np.int64), minlength=3))
+    same(
+        wf.bincount(wf.tensor(np.zeros(0, np.int64)), minlength=3),
+        np.bincount(np.zeros(0, np.int64), minlength=3),
+    )
 
 
 # ---------------------------------------------------------------- sets
 
 
-@given(st.sampled_from(DTYPES), st.sampled_from([0, 1, 5, 16, 17, 60]), st.booleans(), st.integers(0, 99))
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from([0, 1, 5, 16, 17, 60]),
+    st.booleans(),
+    st.integers(0, 99),
+)
 @examples(60)
 def test_isin_equals_numpy(d: dt.DType, n: int, invert: bool, seed: int) -> None:
     x, test = drawn((4, 9), d, seed), drawn((n,), d, seed + 1)
-    same(wf.isin(wf.tensor(x), wf.tensor(test), invert=invert), np.isin(x, test, invert=invert, kind="sort"))
+    same(
+        wf.isin(wf.tensor(x), wf.tensor(test), invert=invert),
+        np.isin(x, test, invert=invert, kind="sort"),
+    )
 
 
 @pytest.mark.parametrize("name", ["union1d", "intersect1d", "setdiff1d", "setxor1d"])
@@ -139,14 +155,42 @@ def test_sets_equal_numpy(name: str, sizes: tuple[int, int], d: dt.DType) -> Non
     ("call", "error", "text"),
     [
         (lambda: wf.nonzero(wf.tensor(1.0)), errors.ShapeError, "nonzero: a 0-d tensor"),
-        (lambda: wf.count_nonzero(wf.zeros(3), axis=1), errors.ShapeError, "count_nonzero: axis 1 is out of range"),
-        (lambda: wf.bincount(wf.zeros(3)), errors.DTypeError, "bincount: x must be of integers, not float32"),
-        (lambda: wf.bincount(wf.arange(4).reshape(2, 2)), errors.ShapeError, "bincount: x must be 1-d"),
+        (
+            lambda: wf.count_nonzero(wf.zeros(3), axis=1),
+            errors.ShapeError,
+            "count_nonzero: axis 1 is out of range",
+        ),
+        (
+            lambda: wf.bincount(wf.zeros(3)),
+            errors.DTypeError,
+            "bincount: x must be of integers, not float32",
+        ),
+        (
+            lambda: wf.bincount(wf.arange(4).reshape(2, 2)),
+            errors.ShapeError,
+            "bincount: x must be 1-d",
+        ),
         (lambda: wf.bincount(wf.tensor([1, -2])), errors.IndexError, "bincount: -2 is negative"),
-        (lambda: wf.bincount(wf.tensor([1 << 60])), errors.ShapeError, "bincount: shape .* has too many elements"),
-        (lambda: wf.bincount(wf.arange(3), minlength=-1), errors.ShapeError, "minlength must be 0 or more, not -1"),
-        (lambda: wf.bincount(wf.arange(3), weights=wf.ones(2)), errors.ShapeError, "weights of shape"),
-        (lambda: wf.bincount(wf.arange(3), weights=2), errors.DTypeError, "weights must be a tensor"),
+        (
+            lambda: wf.bincount(wf.tensor([1 << 60])),
+            errors.ShapeError,
+            "bincount: shape .* has too many elements",
+        ),
+        (
+            lambda: wf.bincount(wf.arange(3), minlength=-1),
+            errors.ShapeError,
+            "minlength must be 0 or more, not -1",
+        ),
+        (
+            lambda: wf.bincount(wf.arange(3), weights=wf.ones(2)),
+            errors.ShapeError,
+            "weights of shape",
+        ),
+        (
+            lambda: wf.bincount(wf.arange(3), weights=2),
+            errors.DTypeError,
+            "weights must be a tensor",
+        ),
     ],
 )
 def test_errors_name_what_is_wrong(call: Any, error: type[Exception], text: str) -> None:

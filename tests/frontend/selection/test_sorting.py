@@ -1,4 +1,5 @@
-"""sort, argsort, topk, median, searchsorted, argmax against NumPy: order, stability, special values, layouts, errors."""
+"""sort, argsort, topk, median, searchsorted, argmax against NumPy: order, stability, special
+values, layouts, errors."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ def places(x: Array, axis: int, descending: bool) -> Array:
 
     def line(values: Array) -> Array:
         keys = [(bool(v != v), 0 if v != v else v) for v in values.tolist()]
-        return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=descending), np.int64)
+        return np.array(
+            sorted(range(len(keys)), key=keys.__getitem__, reverse=descending), np.int64
+        )
 
     return np.apply_along_axis(line, axis, x) if x.size else np.zeros(x.shape, np.int64)
 
@@ -28,7 +31,13 @@ def places(x: Array, axis: int, descending: bool) -> Array:
 # ---------------------------------------------------------------- order
 
 
-@given(st.sampled_from(DTYPES), st.sampled_from(SHAPES), st.booleans(), st.integers(-3, 2), st.integers(0, 1 << 16))
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from(SHAPES),
+    st.booleans(),
+    st.integers(-3, 2),
+    st.integers(0, 1 << 16),
+)
 @examples(120)
 def test_sort_and_argsort_are_stable_in_both_directions(
     d: dt.DType, shape: tuple[int, ...], descending: bool, axis: int, seed: int
@@ -67,14 +76,22 @@ def test_views_and_layouts_sort_as_their_values(n: int) -> None:
 @pytest.mark.thinned
 @pytest.mark.parametrize("d", [dt.float16, dt.bfloat16], ids=lambda d: d.name)
 @pytest.mark.parametrize("shape", [(30,), (4, 200), (700,)], ids=str)
-def test_16_bit_floats_sort_as_the_same_values_in_float32(d: dt.DType, shape: tuple[int, ...]) -> None:
+def test_16_bit_floats_sort_as_the_same_values_in_float32(
+    d: dt.DType, shape: tuple[int, ...]
+) -> None:
     half = wf.tensor(drawn(shape, dt.float32, 19)).astype(d).realize()
     for descending in (False, True):
         want = places(half.float().numpy(), -1, descending)
         same(wf.argsort(half, descending=descending), want)
-        same(wf.sort(half, descending=descending).float(), np.take_along_axis(half.float().numpy(), want, -1))
+        same(
+            wf.sort(half, descending=descending).float(),
+            np.take_along_axis(half.float().numpy(), want, -1),
+        )
     assert wf.sort(half).dtype is d
-    same(wf.unique_counts(half).counts, np.unique(half.float().numpy(), return_counts=True, equal_nan=False)[1])
+    same(
+        wf.unique_counts(half).counts,
+        np.unique(half.float().numpy(), return_counts=True, equal_nan=False)[1],
+    )
 
 
 def test_no_axis_sorts_all_elements() -> None:
@@ -128,7 +145,11 @@ def test_median_equals_numpy(n: int, d: dt.DType) -> None:
 
 
 def test_median_of_large_halves_is_finite() -> None:
-    assert wf.median(wf.tensor([60000.0, 62000.0], dtype="float16")).item() == np.median(np.float16([60000, 62000])) == 60992
+    assert (
+        wf.median(wf.tensor([60000.0, 62000.0], dtype="float16")).item()
+        == np.median(np.float16([60000, 62000]))
+        == 60992
+    )
 
 
 def test_median_of_nan_and_of_nothing_is_nan() -> None:
@@ -145,7 +166,10 @@ def test_gradient_of_sort_goes_back_to_where_the_values_were() -> None:
     x = np.random.default_rng(1).permutation(60).reshape(4, 15).astype(np.float64)
     for axis in (0, 1):
         for descending in (False, True):
-            wf.check_grad(lambda t, axis=axis, d=descending: wf.sort(t, axis, d) ** 2 * _weights(t), wf.tensor(x))
+            wf.check_grad(
+                lambda t, axis=axis, d=descending: wf.sort(t, axis, d) ** 2 * _weights(t),
+                wf.tensor(x),
+            )
 
 
 def _weights(t: Any) -> Any:
@@ -164,17 +188,27 @@ def test_gradient_of_topk_and_median() -> None:
 # ---------------------------------------------------------------- searchsorted
 
 
-@given(st.sampled_from(DTYPES), st.sampled_from([0, 1, 2, 3, 8, 13, 100]), st.sampled_from(["left", "right"]), st.integers(0, 99))
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from([0, 1, 2, 3, 8, 13, 100]),
+    st.sampled_from(["left", "right"]),
+    st.integers(0, 99),
+)
 @examples(80)
 def test_searchsorted_equals_numpy(d: dt.DType, n: int, side: str, seed: int) -> None:
     x1, x2 = np.sort(drawn((n,), d, seed)), drawn((4, 7), d, seed + 1)
-    same(wf.searchsorted(wf.tensor(x1), wf.tensor(x2), side=side), np.searchsorted(x1, x2, side=side))  # type: ignore[call-overload]
+    same(
+        wf.searchsorted(wf.tensor(x1), wf.tensor(x2), side=side), np.searchsorted(x1, x2, side=side)
+    )  # type: ignore[call-overload]
 
 
 def test_searchsorted_through_a_sorter_and_of_odd_shapes() -> None:
     x1, x2 = drawn((50,), dt.float64, 1), drawn((3, 0, 2), dt.float64, 2)
     sorter = np.argsort(x1)
-    same(wf.searchsorted(wf.tensor(x1), wf.tensor(x1), sorter=wf.tensor(sorter)), np.searchsorted(x1, x1, sorter=sorter))
+    same(
+        wf.searchsorted(wf.tensor(x1), wf.tensor(x1), sorter=wf.tensor(sorter)),
+        np.searchsorted(x1, x1, sorter=sorter),
+    )
     assert wf.searchsorted(wf.tensor(x1), wf.tensor(x2)).shape == (3, 0, 2)
     assert wf.searchsorted(wf.tensor([1.0, 2.0]), 1.5).item() == 1
     same(wf.searchsorted(wf.tensor([1, 3]), wf.tensor([0.5, 1.5, 3.5])), np.array([0, 1, 2]))
@@ -189,15 +223,27 @@ def test_searchsorted_in_what_is_not_sorted_stays_in_range() -> None:
 # ---------------------------------------------------------------- argmax and argmin
 
 
-@given(st.sampled_from(DTYPES), st.sampled_from([(5,), (3, 7), (2, 3, 4)]), st.integers(-1, 2), st.booleans(), st.integers(0, 99))
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from([(5,), (3, 7), (2, 3, 4)]),
+    st.integers(-1, 2),
+    st.booleans(),
+    st.integers(0, 99),
+)
 @examples(60)
 def test_argmax_and_argmin_take_the_first_extreme_or_nan(
     d: dt.DType, shape: tuple[int, ...], axis: int, keepdims: bool, seed: int
 ) -> None:
     x = drawn(shape, d, seed)
     place = axis if 0 <= axis < len(shape) else None
-    same(wf.argmax(wf.tensor(x), axis=place, keepdims=keepdims), np.argmax(x, axis=place, keepdims=keepdims))
-    same(wf.argmin(wf.tensor(x), axis=place, keepdims=keepdims), np.argmin(x, axis=place, keepdims=keepdims))
+    same(
+        wf.argmax(wf.tensor(x), axis=place, keepdims=keepdims),
+        np.argmax(x, axis=place, keepdims=keepdims),
+    )
+    same(
+        wf.argmin(wf.tensor(x), axis=place, keepdims=keepdims),
+        np.argmin(x, axis=place, keepdims=keepdims),
+    )
 
 
 # ---------------------------------------------------------------- errors
@@ -206,19 +252,43 @@ def test_argmax_and_argmin_take_the_first_extreme_or_nan(
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda x: wf.sort(x, axis=2), errors.ShapeError, "sort: axis 2 is out of range for 2 axes"),
+        (
+            lambda x: wf.sort(x, axis=2),
+            errors.ShapeError,
+            "sort: axis 2 is out of range for 2 axes",
+        ),
         (lambda x: wf.argsort(x, axis=-3), errors.ShapeError, "argsort: axis -3 is out of range"),
         (lambda x: wf.sort(x, axis=0.5), errors.DTypeError, "sort: an axis must be an int"),
         (lambda x: wf.sort(wf.tensor(1.0)), errors.ShapeError, "sort: a 0-d tensor has no axis"),
-        (lambda x: wf.topk(x, 5), errors.ShapeError, r"topk: k = 5 is not in 0 .. 4, axis 1 of shape \(3, 4\)"),
+        (
+            lambda x: wf.topk(x, 5),
+            errors.ShapeError,
+            r"topk: k = 5 is not in 0 .. 4, axis 1 of shape \(3, 4\)",
+        ),
         (lambda x: wf.topk(x, -1), errors.ShapeError, "topk: k = -1 is not in 0 .. 4"),
         (lambda x: wf.topk(x, 1.0), errors.DTypeError, "topk: k must be an int, not 1.0"),
         (lambda x: wf.topk(wf.tensor(1.0), 1), errors.ShapeError, "topk: a 0-d tensor"),
         (lambda x: wf.median(x, axis=7), errors.ShapeError, "median: axis 7 is out of range"),
-        (lambda x: wf.searchsorted(x, x), errors.ShapeError, r"searchsorted: x1 must be 1-d, not of shape \(3, 4\)"),
-        (lambda x: wf.searchsorted(x[0], x, side="middle"), ValueError, "side must be 'left' or 'right', not 'middle'"),
-        (lambda x: wf.searchsorted(x[0], x, sorter=x[0]), errors.DTypeError, "sorter must be a tensor of integers"),
-        (lambda x: wf.searchsorted(x[0], x, sorter=wf.arange(3)), errors.ShapeError, r"sorter of shape \(3,\) does not fit"),
+        (
+            lambda x: wf.searchsorted(x, x),
+            errors.ShapeError,
+            r"searchsorted: x1 must be 1-d, not of shape \(3, 4\)",
+        ),
+        (
+            lambda x: wf.searchsorted(x[0], x, side="middle"),
+            ValueError,
+            "side must be 'left' or 'right', not 'middle'",
+        ),
+        (
+            lambda x: wf.searchsorted(x[0], x, sorter=x[0]),
+            errors.DTypeError,
+            "sorter must be a tensor of integers",
+        ),
+        (
+            lambda x: wf.searchsorted(x[0], x, sorter=wf.arange(3)),
+            errors.ShapeError,
+            r"sorter of shape \(3,\) does not fit",
+        ),
         (lambda x: wf.argmax(wf.zeros(0)), errors.ShapeError, "argmax"),
     ],
 )
@@ -239,7 +309,13 @@ def test_a_sorter_out_of_range_raises_when_computed() -> None:
 def test_places_of_a_sort_and_of_a_search_need_no_bounds_check() -> None:
     x = wf.rand(40, 30).realize()
     table, wanted = wf.sort(wf.rand(50)).realize(), wf.rand(60).realize()
-    for lazy in (wf.sort(x), list(wf.topk(x, 3)), wf.searchsorted(table, wanted), wf.isin(wanted, table), wf.median(x, axis=0)):
+    for lazy in (
+        wf.sort(x),
+        list(wf.topk(x, 3)),
+        wf.searchsorted(table, wanted),
+        wf.isin(wanted, table),
+        wf.median(x, axis=0),
+    ):
         assert "check" not in {k.kind for k in wf.explain(lazy).kernels}
     assert len(wf.explain(wf.searchsorted(table, wanted)).kernels) == 1
     assert len(wf.explain(wf.sort(x)).kernels) == 2

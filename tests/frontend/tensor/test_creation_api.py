@@ -1,4 +1,5 @@
-"""Creation functions: signatures of the Array API standard, exact values, every dtype, errors that name what is wrong."""
+"""Creation functions: signatures of the Array API standard, exact values, every dtype, errors that
+name what is wrong."""
 
 from __future__ import annotations
 
@@ -76,7 +77,11 @@ def test_every_creation_function_takes_a_device_and_a_dtype(name: str) -> None:
         make(device="tpu")
     for dtype in (wf.float64, "float64", np.float64, np.dtype("float64")):
         assert make(dtype=dtype).dtype is wf.float64
-    assert make(dtype=bool).dtype is wf.bool_ and make(dtype=int).dtype is wf.int64 and make(dtype=float).dtype is wf.float32
+    assert (
+        make(dtype=bool).dtype is wf.bool_
+        and make(dtype=int).dtype is wf.int64
+        and make(dtype=float).dtype is wf.float32
+    )
 
 
 # ---------------------------------------------------------------- constants
@@ -102,12 +107,21 @@ def test_extents_may_be_given_one_by_one_or_as_any_sequence() -> None:
 
 def test_full_takes_its_dtype_from_the_value() -> None:
     assert [wf.full(1, v).dtype.name for v in (True, 3, 0.5)] == ["bool", "int64", "float32"]
-    assert wf.full(1, np.float64(2)).dtype is wf.float64 and wf.full((2,), wf.tensor([1, 2])).tolist() == [1, 2]
-    assert wf.full((), float("inf")).item() == float("inf") and np.signbit(wf.full((), -0.0).numpy())
+    assert wf.full(1, np.float64(2)).dtype is wf.float64 and wf.full(
+        (2,), wf.tensor([1, 2])
+    ).tolist() == [1, 2]
+    assert wf.full((), float("inf")).item() == float("inf") and np.signbit(
+        wf.full((), -0.0).numpy()
+    )
 
 
 def test_constants_refuse_what_does_not_fit() -> None:
-    for value, dtype in ((256, "uint8"), (-1, "uint64"), (1 << 63, "int64"), (float("nan"), "int32")):
+    for value, dtype in (
+        (256, "uint8"),
+        (-1, "uint64"),
+        (1 << 63, "int64"),
+        (float("nan"), "int32"),
+    ):
         with pytest.raises(E.OverflowError, match="full"):
             wf.full(2, value, dtype=dtype)
     with pytest.raises(E.DTypeError, match="number"):
@@ -141,7 +155,9 @@ def test_asarray_of_arrays(dtype: str) -> None:
 
 def test_asarray_of_a_tensor_is_that_tensor_unless_a_copy_is_asked_for() -> None:
     x = wf.tensor([1.0, 2.0])
-    assert wf.asarray(x) is x and wf.asarray(x, copy=False) is x and wf.asarray(x, dtype=x.dtype) is x
+    assert (
+        wf.asarray(x) is x and wf.asarray(x, copy=False) is x and wf.asarray(x, dtype=x.dtype) is x
+    )
     copied = wf.asarray(x, copy=True)
     x[0] = 5.0
     assert copied.tolist() == [1.0, 2.0] and wf.asarray(x, copy=False).tolist() == [5.0, 2.0]
@@ -181,7 +197,13 @@ def test_nested_lists_may_hold_tensors() -> None:
 
 
 def test_python_integers_that_do_not_fit_are_refused() -> None:
-    for data, dtype in (([300], "uint8"), (-1, "uint32"), ([1 << 63], "int64"), (1 << 64, None), ([1 << 63, -1], None)):
+    for data, dtype in (
+        ([300], "uint8"),
+        (-1, "uint32"),
+        ([1 << 63], "int64"),
+        (1 << 64, None),
+        ([1 << 63, -1], None),
+    ):
         with pytest.raises(E.OverflowError):
             wf.asarray(data, dtype=dtype)
     assert wf.asarray((1 << 64) - 1, dtype="uint64").item() == (1 << 64) - 1
@@ -189,7 +211,11 @@ def test_python_integers_that_do_not_fit_are_refused() -> None:
 
 def test_floats_become_integers_as_in_astype() -> None:
     x = np.array([1.9, -1.9, np.nan, np.inf, -np.inf])
-    assert wf.asarray(x, dtype="int8").tolist() == wf.asarray(x).astype("int8").tolist() == [1, -1, 0, 127, -128]
+    assert (
+        wf.asarray(x, dtype="int8").tolist()
+        == wf.asarray(x).astype("int8").tolist()
+        == [1, -1, 0, 127, -128]
+    )
 
 
 def test_asarray_refuses_what_is_not_an_array() -> None:
@@ -229,7 +255,9 @@ def test_arange_beyond_int64() -> None:
 
 
 def test_arange_takes_numpy_numbers_and_tensors() -> None:
-    assert wf.arange(np.int32(2), wf.tensor(5)).tolist() == [2, 3, 4] and wf.arange(stop=3, start=1).tolist() == [1, 2]
+    assert wf.arange(np.int32(2), wf.tensor(5)).tolist() == [2, 3, 4] and wf.arange(
+        stop=3, start=1
+    ).tolist() == [1, 2]
     assert wf.arange(np.float32(2)).dtype is wf.float32
 
 
@@ -238,7 +266,11 @@ def test_arange_errors() -> None:
         ((0, 5, 0), E.ShapeError, "step must not be 0"),
         ((0, float("inf")), E.ShapeError, "no number of elements"),
         ((float("nan"),), E.ShapeError, "no number of elements"),
-        ((10**400, 0.5), E.OverflowError, "an integer of 1329 bits, which is too large for a float"),
+        (
+            (10**400, 0.5),
+            E.OverflowError,
+            "an integer of 1329 bits, which is too large for a float",
+        ),
         ((1 << 62,), E.ShapeError, "too many elements"),
         (("a",), E.DTypeError, "stop must be a real number"),
         ((1j,), E.DTypeError, "real number"),
@@ -255,7 +287,9 @@ def test_arange_errors() -> None:
     st.integers(0, 20),
     st.booleans(),
 )
-def test_linspace_keeps_its_ends_and_its_order(start: float, stop: float, num: int, endpoint: bool) -> None:
+def test_linspace_keeps_its_ends_and_its_order(
+    start: float, stop: float, num: int, endpoint: bool
+) -> None:
     got = wf.linspace(start, stop, num, endpoint=endpoint, dtype="float64").numpy()
     assert got.shape == (num,) and np.isfinite(got).all()
     if num:
@@ -264,7 +298,12 @@ def test_linspace_keeps_its_ends_and_its_order(start: float, stop: float, num: i
         assert got[-1] == stop
     steps = np.diff(got[:-1] if endpoint else got)
     assert (steps >= 0).all() if stop >= start else (steps <= 0).all()
-    same(wf.linspace(start, stop, num + 1, endpoint=True, dtype="float64")[:num] if not endpoint else wf.tensor(got), got)
+    same(
+        wf.linspace(start, stop, num + 1, endpoint=True, dtype="float64")[:num]
+        if not endpoint
+        else wf.tensor(got),
+        got,
+    )
 
 
 @examples(100)
@@ -285,7 +324,10 @@ def test_linspace_of_extreme_integers_has_exact_ends() -> None:
     low, high = -(1 << 63), (1 << 63) - 1
     got = wf.linspace(low, high, 5, dtype="int64").tolist()
     assert got[0] == low and got[-1] == high
-    assert wf.linspace((1 << 64) - 3, (1 << 64) - 1, 2, dtype="uint64").tolist() == [(1 << 64) - 3, (1 << 64) - 1]
+    assert wf.linspace((1 << 64) - 3, (1 << 64) - 1, 2, dtype="uint64").tolist() == [
+        (1 << 64) - 3,
+        (1 << 64) - 1,
+    ]
 
 
 def test_linspace_errors() -> None:

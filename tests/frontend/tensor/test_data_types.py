@@ -30,7 +30,12 @@ def test_finfo(dtype: wf.DType) -> None:
 @pytest.mark.parametrize("dtype", INTEGERS, ids=lambda d: d.name)
 def test_iinfo(dtype: wf.DType) -> None:
     ours, numpys = wf.iinfo(dtype), np.iinfo(dtype.numpy)
-    assert (ours.bits, ours.min, ours.max, ours.dtype) == (numpys.bits, numpys.min, numpys.max, dtype)
+    assert (ours.bits, ours.min, ours.max, ours.dtype) == (
+        numpys.bits,
+        numpys.min,
+        numpys.max,
+        dtype,
+    )
     assert wf.iinfo(wf.zeros(2, dtype=dtype)) == ours
 
 
@@ -64,7 +69,10 @@ def test_promotion_is_numpys_but_for_integers_with_floats(a: wf.DType) -> None:
 
 
 def test_python_numbers_are_weak() -> None:
-    assert wf.result_type(wf.int8, 1000) is wf.int8 and wf.result_type(wf.float32, 1.0, 2) is wf.float32
+    assert (
+        wf.result_type(wf.int8, 1000) is wf.int8
+        and wf.result_type(wf.float32, 1.0, 2) is wf.float32
+    )
     assert wf.result_type(wf.int8, 1.0) is wf.float32 and wf.result_type(wf.bool_, 1) is wf.int64
     assert wf.result_type(1, wf.uint8, True) is wf.uint8
     assert wf.result_type(np.float64(1), wf.float32) is wf.float64
@@ -90,9 +98,17 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: wf.iinfo(wf.float32), E.DTypeError, "iinfo: float32 is not an integer"),
     (lambda: wf.iinfo(wf.bool_), E.DTypeError, "iinfo: bool is not an integer"),
     (lambda: wf.finfo("float33"), E.DTypeError, "there is no dtype 'float33'"),
-    (lambda: wf.isdtype(wf.int8, "integer"), ValueError, "isdtype: there is no kind 'integer'; there are bool, signed integer"),
+    (
+        lambda: wf.isdtype(wf.int8, "integer"),
+        ValueError,
+        "isdtype: there is no kind 'integer'; there are bool, signed integer",
+    ),
     (lambda: wf.isdtype(wf.int8, ("bool", "float")), E.ArgumentError, "no kind 'float'"),
-    (lambda: wf.isdtype(wf.int8, 3), E.DTypeError, "a kind must be a dtype, a name or a tuple of them, not 3"),
+    (
+        lambda: wf.isdtype(wf.int8, 3),
+        E.DTypeError,
+        "a kind must be a dtype, a name or a tuple of them, not 3",
+    ),
     (lambda: wf.isdtype("int8", "bool"), E.DTypeError, "isdtype: expected a dtype, got 'int8'"),
     (lambda: wf.result_type(), E.DTypeError, "at least one"),  # noqa: PLW0108
     (lambda: wf.result_type("int9"), E.DTypeError, "int9"),
@@ -111,9 +127,21 @@ def test_errors(build: Callable[[], object], kind: type[Exception], text: str) -
 @pytest.mark.parametrize("dtype", dt.ALL, ids=lambda d: d.name)
 def test_dtypes_hash_and_compare_with_anything(dtype: wf.DType) -> None:
     assert {dtype: 1}[dtype] == 1 and dtype == dtype and len({*dt.ALL}) == len(dt.ALL)
-    for other in (None, 3, "x", dtype.name, object(), [dtype], np.float64, np.dtype("int8"), wf.zeros):
+    for other in (
+        None,
+        3,
+        "x",
+        dtype.name,
+        object(),
+        [dtype],
+        np.float64,
+        np.dtype("int8"),
+        wf.zeros,
+    ):
         assert (dtype == other) is False and (dtype != other) is True
-    assert pickle.loads(pickle.dumps(dtype)) is dtype and copy.deepcopy(dtype) is dtype is copy.copy(dtype)
+    assert pickle.loads(pickle.dumps(dtype)) is dtype and copy.deepcopy(
+        dtype
+    ) is dtype is copy.copy(dtype)
 
 
 # ---------------------------------------------------------------- the default dtype
@@ -146,12 +174,20 @@ MADE: dict[str, Callable[[], wf.Tensor]] = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_is_made_of_python_floats_has_the_default_dtype(name: str, float64_by_default: None) -> None:
+def test_what_is_made_of_python_floats_has_the_default_dtype(
+    name: str, float64_by_default: None
+) -> None:
     assert wf.get_default_dtype() is MADE[name]().dtype is wf.float64
 
 
-def test_the_default_dtype_changes_no_tensor_and_computes_in_itself(float64_by_default: None) -> None:
-    assert wf.ones(2, dtype="float32").exp().dtype is wf.float32 is (wf.zeros(1, dtype="float32") + 0.1).dtype
+def test_the_default_dtype_changes_no_tensor_and_computes_in_itself(
+    float64_by_default: None,
+) -> None:
+    assert (
+        wf.ones(2, dtype="float32").exp().dtype
+        is wf.float32
+        is (wf.zeros(1, dtype="float32") + 0.1).dtype
+    )
     assert float(wf.tensor(1) / 3) == 1 / 3 and wf.tensor([0.1]).item() == 0.1
     info = wf.array_api.__array_namespace_info__()
     assert info.default_dtypes()["real floating"] is wf.float64
@@ -173,18 +209,29 @@ def test_a_jitted_function_follows_the_default_dtype() -> None:
             found.append(f(x).dtype.name)
     finally:
         wf.set_default_dtype("float32")
-    assert found == ["float32", "float64", "float64", "float32"] and traced == [wf.float32, wf.float64]
+    assert found == ["float32", "float64", "float64", "float32"] and traced == [
+        wf.float32,
+        wf.float64,
+    ]
 
 
 def test_only_floats_are_a_default_dtype() -> None:
-    with pytest.raises(TypeError, match="set_default_dtype: the default must be a float dtype, not int64"):
+    with pytest.raises(
+        TypeError, match="set_default_dtype: the default must be a float dtype, not int64"
+    ):
         wf.set_default_dtype(wf.int64)
     with options.override(default_dtype="float16"):
         assert wf.tensor(0.1).dtype is wf.float16
 
 
-@pytest.mark.parametrize("end", [np.float64(2), np.array(2.0), wf.tensor(2.0, dtype="float64")], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "end",
+    [np.float64(2), np.array(2.0), wf.tensor(2.0, dtype="float64")],
+    ids=lambda x: type(x).__name__,
+)
 def test_ranges_take_the_dtype_of_floats_that_have_one(end: object) -> None:
     assert wf.linspace(end, 3, 4).dtype is wf.arange(end, 3, 0.5).dtype is wf.float64
-    assert wf.linspace(np.float32(0), 3, 4).dtype is wf.linspace(np.int64(0), 3, 4).dtype is wf.float32
+    assert (
+        wf.linspace(np.float32(0), 3, 4).dtype is wf.linspace(np.int64(0), 3, 4).dtype is wf.float32
+    )
     assert wf.linspace(end, 3, 4, dtype="float32").dtype is wf.float32

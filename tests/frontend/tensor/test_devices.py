@@ -1,4 +1,5 @@
-"""Values on a GPU: where they are, how they cross over, gradients, compiled steps. The GPU is FarDriver (far_driver.py)."""
+"""Values on a GPU: where they are, how they cross over, gradients, compiled steps. The GPU is
+FarDriver (far_driver.py)."""
 
 from __future__ import annotations
 
@@ -70,15 +71,24 @@ def test_what_comes_back_is_on_the_cpu(gpu: FarDriver) -> None:
 
 def test_values_on_two_devices_do_not_meet(gpu: FarDriver) -> None:
     x, y = wf.tensor(X), wf.tensor(X).cuda()
-    with pytest.raises(E.DeviceError, match=r"float32\[2, 3\] on cpu meets one float32\[2, 3\] on cuda:0: .*x.to\('cuda:0'\)"):
+    with pytest.raises(
+        E.DeviceError,
+        match=r"float32\[2, 3\] on cpu meets one float32\[2, 3\] on cuda:0: .*x.to\('cuda:0'\)",
+    ):
         x + y
     assert (x.cuda() + y).tolist() == (2 * X).tolist()
 
 
 def test_values_that_do_not_meet_are_named_as_they_were_given(gpu: FarDriver) -> None:
     x, layer = wf.tensor(X), nn.Linear(3, 2).to("cuda")
-    for build in (lambda: layer(x), lambda: x @ layer.weight.T, lambda: wf.concat([x, layer.weight.astype("float64")])):
-        with pytest.raises(E.DeviceError, match=r"a value float32\[2, 3\] on \w+(:0)? meets one float32\[2, 3\] on"):
+    for build in (
+        lambda: layer(x),
+        lambda: x @ layer.weight.T,
+        lambda: wf.concat([x, layer.weight.astype("float64")]),
+    ):
+        with pytest.raises(
+            E.DeviceError, match=r"a value float32\[2, 3\] on \w+(:0)? meets one float32\[2, 3\] on"
+        ):
             build()
 
 
@@ -207,7 +217,9 @@ def test_arrays_and_lists_go_along_as_arguments_of_functions(gpu: FarDriver) -> 
 def test_an_index_out_of_range_is_found(gpu: FarDriver) -> None:
     x, i = wf.tensor(X).cuda(), wf.tensor([5]).cuda()
     y = x[i]
-    with pytest.raises(E.IndexError, match=r"index 5 is out of range for axis 0 of extent 2, in .*test_devices"):
+    with pytest.raises(
+        E.IndexError, match=r"index 5 is out of range for axis 0 of extent 2, in .*test_devices"
+    ):
         y.realize()
     assert y.device == "cuda:0"
 
@@ -260,7 +272,11 @@ def test_second_derivatives_and_jvp(gpu: FarDriver) -> None:
 class Net(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.norm, self.last = nn.Linear(3, 8, bias=False), nn.BatchNorm1d(8), nn.Linear(8, 2)
+        self.first, self.norm, self.last = (
+            nn.Linear(3, 8, bias=False),
+            nn.BatchNorm1d(8),
+            nn.Linear(8, 2),
+        )
 
     def forward(self, x: wf.Tensor) -> wf.Tensor:
         return self.last(self.norm(self.first(x)).tanh())
@@ -289,7 +305,9 @@ def trained(device: str, optimizer: Any, jitted: bool, moved_late: bool = False)
         return loss
 
     call = wf.jit(step) if jitted else step
-    losses = [call(wf.tensor(x, device="cpu"), wf.tensor(y, device="cpu")).item() for x, y in batches()]
+    losses = [
+        call(wf.tensor(x, device="cpu"), wf.tensor(y, device="cpu")).item() for x, y in batches()
+    ]
     assert all(p.device == ("cuda:0" if device == "cuda" else "cpu") for p in model.parameters())
     return [losses, *(v.tolist() for v in model.state_dict().values())]
 
@@ -311,12 +329,18 @@ def assert_same(found: Any, expected: Any, device: str) -> None:
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("jitted", [False, True])
-def test_training_on_the_device_is_training_on_the_cpu(device: str, name: str, jitted: bool) -> None:
-    assert_same(trained("cuda", OPTIMIZERS[name], jitted), trained("cpu", OPTIMIZERS[name], jitted), device)
+def test_training_on_the_device_is_training_on_the_cpu(
+    device: str, name: str, jitted: bool
+) -> None:
+    assert_same(
+        trained("cuda", OPTIMIZERS[name], jitted), trained("cpu", OPTIMIZERS[name], jitted), device
+    )
 
 
 def test_the_state_of_an_optimiser_follows_its_parameters(gpu: FarDriver) -> None:
-    assert trained("cuda", OPTIMIZERS["adamw"], False, moved_late=True) == trained("cpu", OPTIMIZERS["adamw"], False)
+    assert trained("cuda", OPTIMIZERS["adamw"], False, moved_late=True) == trained(
+        "cpu", OPTIMIZERS["adamw"], False
+    )
 
 
 def test_a_loss_that_is_held_is_computed_by_the_step(gpu: FarDriver) -> None:
@@ -350,11 +374,18 @@ def test_parameters_on_the_device_are_updated_in_place(gpu: FarDriver) -> None:
 
 
 def test_the_gpus_can_be_asked(gpus: list[FarDriver]) -> None:
-    assert wf.cuda.is_available() and wf.cuda.device_count() == 2 and wf.devices() == ["cpu", "cuda:0", "cuda:1"]
+    assert (
+        wf.cuda.is_available()
+        and wf.cuda.device_count() == 2
+        and wf.devices() == ["cpu", "cuda:0", "cuda:1"]
+    )
     assert wf.cuda.get_device_name(1) == "far away"
     before = wf.cuda.memory_allocated()
     x = wf.zeros(1 << 16, device="cuda").realize()
-    assert wf.cuda.memory_allocated("cuda:0") >= before + 4 * x.size and wf.cuda.memory_allocated(1) == 0
+    assert (
+        wf.cuda.memory_allocated("cuda:0") >= before + 4 * x.size
+        and wf.cuda.memory_allocated(1) == 0
+    )
     del x
     assert wf.cuda.memory_allocated() == before and wf.cuda.memory_reserved() > before
     wf.cuda.empty_cache()
@@ -383,7 +414,8 @@ def test_the_cpu_is_no_gpu(gpu: FarDriver) -> None:
 
 
 class OnGpu:
-    """An array of another library over the memory of a Tensor on a GPU; `streams`: which it was asked to be ready for."""
+    """An array of another library over the memory of a Tensor on a GPU; `streams`: which it was
+    asked to be ready for."""
 
     def __init__(self, t: wf.Tensor) -> None:
         self.t, self.streams = t, []
@@ -410,7 +442,9 @@ def test_dlpack_shares_memory_of_the_gpu_both_ways(gpu: FarDriver, dtype: str) -
     y = wf.from_dlpack(array)
     assert y.device == "cuda:0" and y.tolist() == x.tolist() and array.streams == [1]
     assert y._stored().address == x._stored().address and y._stored().buffer.foreign
-    assert (y == x).all() and wf.from_dlpack(array, copy=True)._stored().address != x._stored().address
+    assert (y == x).all() and wf.from_dlpack(
+        array, copy=True
+    )._stored().address != x._stored().address
     assert wf.from_dlpack(array, device="cpu").device == "cpu"
 
 
@@ -422,9 +456,13 @@ def test_what_is_exported_has_been_computed(gpu: FarDriver) -> None:
         assert gpu.count["synchronize"] == before + waits
 
 
-def test_streams_of_other_libraries_wait_and_are_waited_for(gpu: FarDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_of_other_libraries_wait_and_are_waited_for(
+    gpu: FarDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     order: list[tuple[str, int]] = []
-    monkeypatch.setattr(gpu, "let_wait", lambda stream: order.append(("they", stream)), raising=False)
+    monkeypatch.setattr(
+        gpu, "let_wait", lambda stream: order.append(("they", stream)), raising=False
+    )
     monkeypatch.setattr(gpu, "wait_for", lambda stream: order.append(("we", stream)), raising=False)
     x = wf.tensor(X).cuda().realize()
     before = gpu.count["synchronize"]
@@ -458,19 +496,28 @@ def test_memory_that_others_see_is_not_overwritten(gpu: FarDriver) -> None:
 def test_the_cuda_array_interface_goes_both_ways(gpu: FarDriver) -> None:
     x = wf.tensor(X).cuda().T
     found = x.__cuda_array_interface__
-    assert found["shape"] == (3, 2) and found["strides"] == (4, 12) and found["typestr"] == "<f4" and found["version"] == 3
+    assert (
+        found["shape"] == (3, 2)
+        and found["strides"] == (4, 12)
+        and found["typestr"] == "<f4"
+        and found["version"] == 3
+    )
     shared = wf.asarray(Described(x), copy=False)
     assert shared.tolist() == X.T.tolist() and shared._stored().address == found["data"][0]
     assert wf.asarray(Described(x))._stored().address != found["data"][0]
     assert wf.asarray(OnGpu(x), dtype="float64").tolist() == X.T.tolist()
     dense = Described(wf.tensor(X).cuda(), strides=None)
-    assert wf.asarray(dense).tolist() == X.tolist() and wf.asarray(dense, device="cpu").device == "cpu"
+    assert (
+        wf.asarray(dense).tolist() == X.tolist() and wf.asarray(dense, device="cpu").device == "cpu"
+    )
     with pytest.raises(E.BufferError, match="negative"):
         wf.asarray(Described(x, strides=(-4, 12)))
 
 
 def test_only_what_is_on_a_gpu_has_the_interface(gpu: FarDriver) -> None:
-    assert not hasattr(wf.tensor(X), "__cuda_array_interface__") and wf.tensor(X).__dlpack_device__() == (1, 0)
+    assert not hasattr(wf.tensor(X), "__cuda_array_interface__") and wf.tensor(
+        X
+    ).__dlpack_device__() == (1, 0)
     assert not hasattr(wf.tensor(X, "bfloat16", device="cuda"), "__cuda_array_interface__")
 
 
@@ -617,7 +664,9 @@ def test_a_copy_belongs_to_one_parameter_alone(gpu: FarDriver) -> None:
         with wf.no_grad():
             a += 1
         wf.realize(a)
-    assert b.tolist() == X.tolist() and moved.tolist() == X.tolist() and plain.tolist() == X.tolist()
+    assert (
+        b.tolist() == X.tolist() and moved.tolist() == X.tolist() and plain.tolist() == X.tolist()
+    )
     assert a.tolist() == (X + 2).tolist()
 
 
@@ -633,7 +682,9 @@ def test_assign_brings_the_value_to_the_device(gpu: FarDriver) -> None:
 
 def test_parts_of_a_model_may_be_on_several_devices(gpus: list[FarDriver]) -> None:
     def trained_on(*places: str) -> list[Any]:
-        a, b, c = params = [wf.tensor(W + k).to(place).requires_grad_() for k, place in enumerate(places)]
+        a, b, c = params = [
+            wf.tensor(W + k).to(place).requires_grad_() for k, place in enumerate(places)
+        ]
         opt = nn.optim.SGD(params, lr=0.01)
         losses = []
         for _ in range(3):
@@ -654,7 +705,9 @@ def test_too_much_memory_is_refused_and_the_graph_stays() -> None:
     with far_devices(total_memory=1 << 20):
         x = wf.zeros(1 << 17, device="cuda").realize()
         y, z = x + 1, wf.zeros(1 << 17, device="cuda") + 2
-        with pytest.raises(E.MemoryError, match=r"shape \(131072,\) and dtype float32: .* are needed on cuda:0"):
+        with pytest.raises(
+            E.MemoryError, match=r"shape \(131072,\) and dtype float32: .* are needed on cuda:0"
+        ):
             wf.realize(y, z)
         del x, z
         assert y.device == "cuda:0" and y.sum().item() == 1 << 17
@@ -680,7 +733,10 @@ def test_an_index_out_of_range_changes_nothing(device: str) -> None:
 def test_copies_and_pickles_keep_values(gpu: FarDriver) -> None:
     model = nn.Linear(3, 2).cuda()
     again, loaded = copy.deepcopy(model), pickle.loads(pickle.dumps(model))
-    assert again.weight.device == "cuda:0" and again.weight.tolist() == loaded.weight.tolist() == model.weight.tolist()
+    assert (
+        again.weight.device == "cuda:0"
+        and again.weight.tolist() == loaded.weight.tolist() == model.weight.tolist()
+    )
 
 
 def test_a_checkpoint_goes_to_the_device_of_the_parameters(gpu: FarDriver, tmp_path: Path) -> None:
@@ -727,7 +783,10 @@ def test_updates_are_in_place_where_the_default_is_a_gpu(gpu: FarDriver) -> None
 def test_batches_are_put_on_the_device(gpu: FarDriver, collate: Any) -> None:
     loader = nn.data.DataLoader([1.0, 2.0, 3.0], 2, device="cuda", collate_fn=collate)
     found = [*loader]
-    assert [b.device for b in found] == ["cuda:0", "cuda:0"] and [b.tolist() for b in found] == [[1, 2], [3]]
+    assert [b.device for b in found] == ["cuda:0", "cuda:0"] and [b.tolist() for b in found] == [
+        [1, 2],
+        [3],
+    ]
     assert all(b._stored().device == "cuda:0" for b in found)
     with wf.options.override(device="cuda"):
         assert {b.device for b in nn.data.DataLoader([1.0, 2.0, 3.0])} == {"cuda:0"}
@@ -760,7 +819,9 @@ def test_a_part_is_all_that_leaves_a_gpu(gpu: FarDriver) -> None:
     assert gpu.count["bytes"] - before <= interpreted + 100 * 8
 
 
-def test_what_waits_for_another_device_is_computed_with_what_is_wanted_there(gpus: list[FarDriver]) -> None:
+def test_what_waits_for_another_device_is_computed_with_what_is_wanted_there(
+    gpus: list[FarDriver],
+) -> None:
     x = wf.tensor(X).to("cuda:0") + 1
     y = (x * 2).to("cuda:1") + 1
     z = x * 2 + 3

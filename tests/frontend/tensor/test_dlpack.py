@@ -1,4 +1,5 @@
-"""DLPack both ways: values, sharing, lifetimes, errors; with NumPy, and with torch and JAX where they are installed."""
+"""DLPack both ways: values, sharing, lifetimes, errors; with NumPy, and with torch and JAX where
+they are installed."""
 
 from __future__ import annotations
 
@@ -211,12 +212,28 @@ class OnGpu:
 CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: X.__dlpack__(stream=1), E.BufferError, "stream 1: the CPU has no streams"),
     (lambda: X.__dlpack__(copy=np.ones(2)), E.DTypeError, "copy must be True or False, not array"),
-    (lambda: X.__dlpack__(dl_device=(2, 0)), BufferError, r"on cpu \(1, 0\), not on the device \(2, 0\)"),
+    (
+        lambda: X.__dlpack__(dl_device=(2, 0)),
+        BufferError,
+        r"on cpu \(1, 0\), not on the device \(2, 0\)",
+    ),
     (lambda: wf.from_dlpack([1, 2]), E.DTypeError, "list has no __dlpack__"),
-    (lambda: wf.from_dlpack(np.zeros(3, complex)), E.DTypeError, "no dtype for elements of complex128"),
+    (
+        lambda: wf.from_dlpack(np.zeros(3, complex)),
+        E.DTypeError,
+        "no dtype for elements of complex128",
+    ),
     (lambda: wf.from_dlpack(np.zeros(3), device="cuda:99"), E.DeviceError, "cuda"),
-    (lambda: wf.from_dlpack(OnGpu()), E.BufferError, "device of DLPack type 4, number 1; move it to the CPU first"),
-    (lambda: wf.from_dlpack(changed(device_type=2)), E.BufferError, "on a device of DLPack type 2, not on its own"),
+    (
+        lambda: wf.from_dlpack(OnGpu()),
+        E.BufferError,
+        "device of DLPack type 4, number 1; move it to the CPU first",
+    ),
+    (
+        lambda: wf.from_dlpack(changed(device_type=2)),
+        E.BufferError,
+        "on a device of DLPack type 2, not on its own",
+    ),
     (lambda: wf.from_dlpack(changed(device_type=4)), E.BufferError, "on a device of DLPack type 4"),
     (lambda: wf.from_dlpack(changed(major=9)), E.BufferError, r"version is 9\.0"),
     (lambda: wf.from_dlpack(changed(lanes=4)), E.BufferError, "4 lanes"),
@@ -239,7 +256,9 @@ def test_strides_may_be_missing() -> None:
 def test_letting_go_after_the_end_of_python(tmp_path: Any) -> None:
     code = "import numpy as np, weft as wf, builtins; builtins.kept = np.from_dlpack(wf.ones(3)), wf.ones(2).__dlpack__()"
     prelude = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}; "
-    done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", prelude + code], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

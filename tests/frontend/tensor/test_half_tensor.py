@@ -1,4 +1,5 @@
-"""float16 and bfloat16 as a user meets them: dtypes, promotion, memory, printing, random numbers, training."""
+"""float16 and bfloat16 as a user meets them: dtypes, promotion, memory, printing, random numbers,
+training."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def rounded(x: np.ndarray, half: wf.DType) -> np.ndarray:
 # ---------------------------------------------------------------- dtypes
 
 
-@pytest.mark.parametrize("other", [np.dtype("int8"), "float32", None, 3, float, np.float32, object(), [], wf.float16])
+@pytest.mark.parametrize(
+    "other", [np.dtype("int8"), "float32", None, 3, float, np.float32, object(), [], wf.float16]
+)
 def test_a_dtype_equals_itself_alone(other: Any) -> None:
     assert (wf.float32 == other) is False and (wf.float32 != other) is True
     assert wf.float32 == wf.float32 and {wf.float32: 1}[wf.float32] == 1
@@ -35,10 +38,27 @@ def test_a_dtype_equals_itself_alone(other: Any) -> None:
 @of_each_half
 def test_promotion(half: wf.DType) -> None:
     x = wf.ones(3, dtype=half)
-    for same in (x + 1, x + 1.5, x * True, x + wf.arange(3), x + wf.ones(3, dtype="bool"), x / 3, x // 2, x**3, -x, 2 - x):
+    for same in (
+        x + 1,
+        x + 1.5,
+        x * True,
+        x + wf.arange(3),
+        x + wf.ones(3, dtype="bool"),
+        x / 3,
+        x // 2,
+        x**3,
+        -x,
+        2 - x,
+    ):
         assert same.dtype is half
-    assert (x + wf.ones(3)).dtype is wf.float32 and (x + wf.ones(3, dtype=wf.float64)).dtype is wf.float64
-    assert wf.result_type(half, 1.0) is half and wf.can_cast(half, wf.float32) and not wf.can_cast(wf.float32, half)
+    assert (x + wf.ones(3)).dtype is wf.float32 and (
+        x + wf.ones(3, dtype=wf.float64)
+    ).dtype is wf.float64
+    assert (
+        wf.result_type(half, 1.0) is half
+        and wf.can_cast(half, wf.float32)
+        and not wf.can_cast(wf.float32, half)
+    )
     assert wf.result_type(wf.float16, wf.bfloat16) is wf.float32
 
 
@@ -46,7 +66,9 @@ def test_promotion(half: wf.DType) -> None:
 def test_limits(half: wf.DType) -> None:
     info, largest = wf.finfo(half), wf.full((1,), wf.finfo(half).max, dtype=half)
     assert info.bits == 16 and wf.isfinite(largest).all() and wf.isinf(largest * 1.01).all()
-    assert (wf.tensor([1 + info.eps], dtype=half) > 1).all() and (wf.tensor([1 + info.eps / 2], dtype=half) == 1).all()
+    assert (wf.tensor([1 + info.eps], dtype=half) > 1).all() and (
+        wf.tensor([1 + info.eps / 2], dtype=half) == 1
+    ).all()
 
 
 # ---------------------------------------------------------------- values in and out
@@ -56,16 +78,25 @@ def test_limits(half: wf.DType) -> None:
 def test_memory_is_shared_with_numpy(half: wf.DType) -> None:
     array = np.arange(12).reshape(3, 4).astype(half.numpy)
     x = wf.from_numpy(array)
-    assert x.dtype is half and x.numpy().dtype == array.dtype and x.numpy().ctypes.data == array.ctypes.data
+    assert (
+        x.dtype is half
+        and x.numpy().dtype == array.dtype
+        and x.numpy().ctypes.data == array.ctypes.data
+    )
     assert not x.numpy().flags.writeable
     assert (x.T[1] + 1).tolist() == [2.0, 6.0, 10.0]
     assert np.asarray(x, dtype=np.float32).tolist() == array.astype(np.float32).tolist()
-    assert wf.tensor(array).dtype is half and wf.tensor(array, dtype=wf.int64).tolist() == array.astype(int).tolist()
+    assert (
+        wf.tensor(array).dtype is half
+        and wf.tensor(array, dtype=wf.int64).tolist() == array.astype(int).tolist()
+    )
 
 
 @of_each_half
 def test_data_rounds_once(half: wf.DType) -> None:
-    above = 1 + 2.0**-half.digits + 2.0**-40  # just above the middle of two neighbours; float32 would forget by how much
+    above = (
+        1 + 2.0**-half.digits + 2.0**-40
+    )  # just above the middle of two neighbours; float32 would forget by how much
     for data in (above, [above], np.float64(above), np.array([above])):
         assert wf.tensor(data, dtype=half).reshape(1).tolist() == [1 + 2.0 ** (1 - half.digits)]
     assert wf.full((2,), above, dtype=half).tolist() == [1 + 2.0 ** (1 - half.digits)] * 2
@@ -75,8 +106,17 @@ def test_data_rounds_once(half: wf.DType) -> None:
 def test_printing_and_python_numbers(half: wf.DType) -> None:
     x = wf.tensor([[1.5, -2.0], [np.inf, 0.0]], dtype=half)
     assert repr(x) == f"tensor([[ 1.5, -2. ],\n        [ inf,  0. ]], dtype={half.name})"
-    assert x[0, 1].item() == -2.0 and float(x[0, 0]) == 1.5 and f"{x[0, 0]:.2f}" == "1.50" and bool(x[0, 1])
-    assert int(x[0, 1]) == -2 and x.float().dtype is wf.float32 and wf.ones(1).half().dtype is wf.float16
+    assert (
+        x[0, 1].item() == -2.0
+        and float(x[0, 0]) == 1.5
+        and f"{x[0, 0]:.2f}" == "1.50"
+        and bool(x[0, 1])
+    )
+    assert (
+        int(x[0, 1]) == -2
+        and x.float().dtype is wf.float32
+        and wf.ones(1).half().dtype is wf.float16
+    )
     assert wf.ones(1).bfloat16().dtype is wf.bfloat16
 
 
@@ -85,7 +125,10 @@ def test_pickle_and_copies_keep_the_bits(half: wf.DType) -> None:
     x = wf.tensor([0.1, -0.0, np.nan, 1e-7], dtype=half, requires_grad=True)
     for other in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), x.clone()):
         assert other.dtype is half
-        assert other.detach().numpy().view(np.uint16).tolist() == x.detach().numpy().view(np.uint16).tolist()
+        assert (
+            other.detach().numpy().view(np.uint16).tolist()
+            == x.detach().numpy().view(np.uint16).tolist()
+        )
     assert pickle.loads(pickle.dumps(wf.bfloat16)) is wf.bfloat16
 
 
@@ -94,7 +137,9 @@ def test_creation(half: wf.DType) -> None:
     assert wf.arange(5, dtype=half).tolist() == [0, 1, 2, 3, 4]
     assert wf.linspace(0, 1, 5, dtype=half).tolist() == [0, 0.25, 0.5, 0.75, 1]
     assert wf.eye(2, dtype=half).tolist() == [[1, 0], [0, 1]]
-    assert wf.zeros((2,), dtype=half).dtype is wf.ones_like(wf.zeros((2,), dtype=half)).dtype is half
+    assert (
+        wf.zeros((2,), dtype=half).dtype is wf.ones_like(wf.zeros((2,), dtype=half)).dtype is half
+    )
 
 
 @of_each_half
@@ -102,7 +147,10 @@ def test_indexing_moves_values(half: wf.DType) -> None:
     array = np.random.default_rng(0).standard_normal((9, 7)).astype(half.numpy)
     x, at = wf.tensor(array), np.array([3, 1, 8])
     wide = array.astype(np.float32)
-    assert x[wf.tensor(at)].tolist() == wide[at].tolist() and x[1:8:3, ::-1].tolist() == wide[1:8:3, ::-1].tolist()
+    assert (
+        x[wf.tensor(at)].tolist() == wide[at].tolist()
+        and x[1:8:3, ::-1].tolist() == wide[1:8:3, ::-1].tolist()
+    )
     x[2] = 0.1
     assert x[2].tolist() == [rounded(np.array(0.1), half)] * 7
     assert wf.sort(x, axis=0).tolist() == np.sort(x.float().numpy(), axis=0).tolist()
@@ -129,7 +177,9 @@ def test_composites_round_once(half: wf.DType) -> None:
 @of_each_half
 def test_a_given_dtype_of_the_mean_is_kept(half: wf.DType) -> None:
     x = wf.tensor([1.0, 2.0, 2.0], dtype=half)
-    assert x.mean(dtype=wf.float32).dtype is wf.float32 and x.sum(dtype=wf.float32).dtype is wf.float32
+    assert (
+        x.mean(dtype=wf.float32).dtype is wf.float32 and x.sum(dtype=wf.float32).dtype is wf.float32
+    )
 
 
 @of_each_half
@@ -151,7 +201,10 @@ def test_a_model_of_16_bit_parameters_learns(half: wf.DType, optimizer: str) -> 
     rng = np.random.default_rng(0)
     data = rng.standard_normal((128, 8))
     x, labels = wf.tensor(data, dtype=half), wf.tensor((data[:, 0] > data[:, 1]).astype(np.int64))
-    params = [wf.tensor(rng.standard_normal(s) * 0.3, dtype=half, requires_grad=True) for s in ((16, 8), (16,), (2, 16))]
+    params = [
+        wf.tensor(rng.standard_normal(s) * 0.3, dtype=half, requires_grad=True)
+        for s in ((16, 8), (16,), (2, 16))
+    ]
     opt = getattr(wf.nn.optim, optimizer)(params, lr=0.2 if optimizer == "SGD" else 0.01)
     losses = []
     for _ in range(40):
@@ -214,14 +267,21 @@ except wf.errors.MissingPackageError as e:
 
 
 def test_bfloat16_computes_without_ml_dtypes() -> None:
-    run = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     assert "pip install ml_dtypes" in run.stdout
 
 
 def test_importing_weft_does_not_import_ml_dtypes() -> None:
     code = "import sys, weft as wf; (wf.ones(3, dtype=wf.bfloat16) * 2).tolist(); print('ml_dtypes' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "False"
+    )
 
 
 def test_the_error_is_one_of_wefts() -> None:
@@ -229,9 +289,11 @@ def test_the_error_is_one_of_wefts() -> None:
 
 
 def test_a_sum_of_products_that_varies_along_no_axis_of_its_result() -> None:
-    """Copies of one vector multiplied and summed: neither factor has an axis of the result, so there is no matrix product."""
+    """Copies of one vector multiplied and summed: neither factor has an axis of the result, so
+    there is no matrix product."""
     x = wf.tensor(np.arange(16, dtype="float16") / 8)
     rows = x.reshape(1, 16).expand(16, 16)
     np.testing.assert_array_equal(
-        (rows @ rows.T).numpy(), np.full((16, 16), float((x.numpy().astype("float32") ** 2).sum()), "float16")
+        (rows @ rows.T).numpy(),
+        np.full((16, 16), float((x.numpy().astype("float32") ** 2).sum()), "float16"),
     )

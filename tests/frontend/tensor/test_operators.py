@@ -1,4 +1,5 @@
-"""Operators of Tensors over all pairs of dtypes, kinds of scalar, reflected and in place, against NumPy; and what they refuse."""
+"""Operators of Tensors over all pairs of dtypes, kinds of scalar, reflected and in place, against
+NumPy; and what they refuse."""
 
 from __future__ import annotations
 
@@ -16,9 +17,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 E = wf.errors
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+]
 INTS = DTYPES[1:9]
-ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod]
+ARITHMETIC = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+]
 BITWISE = [operator.and_, operator.or_, operator.xor]
 SHIFTS = [operator.lshift, operator.rshift]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
@@ -33,12 +53,16 @@ def name_of(f: Callable[..., Any]) -> str:
     return f.__name__
 
 
-# Dtypes meet by a rule for each kind of operator. By default one of each kind shows it for all pairs, others for some.
+# Dtypes meet by a rule for each kind of operator. By default one of each kind shows it for all
+# pairs, others for some.
 SHOW_ALL = {operator.sub, operator.truediv, operator.xor, operator.rshift, operator.lt}
 OPERATORS = [*ARITHMETIC, *BITWISE, *SHIFTS, *COMPARISONS]
 SOME = [pytest.param(op, op in SHOW_ALL, id=name_of(op)) for op in OPERATORS]
 REST = [op for op in OPERATORS if op not in SHOW_ALL]
-SOME_AND_ALL = [*SOME, *(pytest.param(op, True, id=f"{name_of(op)}, all", marks=pytest.mark.slow) for op in REST)]
+SOME_AND_ALL = [
+    *SOME,
+    *(pytest.param(op, True, id=f"{name_of(op)}, all", marks=pytest.mark.slow) for op in REST),
+]
 
 
 def partners_of(dtype: str, every: bool) -> list[str]:
@@ -53,12 +77,28 @@ def sample(dtype: str) -> np.ndarray:
     if dtype.startswith("float"):
         return np.array([0.0, -0.0, 1.0, -2.5, 7.25, 1e-3, -1e30, np.inf, np.nan], dtype)
     info = np.iinfo(dtype)
-    some = [0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.min, info.min + 1, info.max // 2, -1, -2, -7]
+    some = [
+        0,
+        1,
+        2,
+        3,
+        7,
+        100,
+        info.max,
+        info.max - 1,
+        info.min,
+        info.min + 1,
+        info.max // 2,
+        -1,
+        -2,
+        -7,
+    ]
     return np.array([v for v in some if info.min <= v <= info.max], dtype)
 
 
 def expected(op: Callable[..., Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """NumPy's value of a pair, in Weft's dtype: an integer with a float gives the float's, and integers divide to float32."""
+    """NumPy's value of a pair, in Weft's dtype: an integer with a float gives the float's, and
+    integers divide to float32."""
     is_comparison = op in COMPARISONS
     kinds = {x.dtype.kind in "biu", y.dtype.kind in "biu"}
     with np.errstate(all="ignore"):
@@ -94,12 +134,17 @@ def grid(a: str, b: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spared(op: Callable[..., Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where NumPy and Weft agree: floor_divide of infinities is the standard's, and large quotients are nearer the truth."""
+    """Where NumPy and Weft agree: floor_divide of infinities is the standard's, and large quotients
+    are nearer the truth."""
     keep = np.full(x.shape, True)
-    if op is operator.floordiv and np.result_type(x, y).kind == "f":  # of floats: tests/kit/exact.py
+    if (
+        op is operator.floordiv and np.result_type(x, y).kind == "f"
+    ):  # of floats: tests/kit/exact.py
         with np.errstate(all="ignore"):
             quotient = x.astype("float64") / y.astype("float64")
-        keep &= ~(np.isinf(x.astype("float64")) | np.isinf(y.astype("float64")) | (abs(quotient) > 1e6))
+        keep &= ~(
+            np.isinf(x.astype("float64")) | np.isinf(y.astype("float64")) | (abs(quotient) > 1e6)
+        )
     return keep
 
 
@@ -121,7 +166,9 @@ def test_every_pair_of_dtypes(op: Callable[..., Any], every: bool) -> None:
         same(got, expected(op, x, y))
 
 
-@pytest.mark.parametrize(("op", "every"), [p for p in SOME_AND_ALL if p.values[0] not in COMPARISONS])
+@pytest.mark.parametrize(
+    ("op", "every"), [p for p in SOME_AND_ALL if p.values[0] not in COMPARISONS]
+)
 def test_in_place_keeps_the_dtype_or_refuses(op: Callable[..., Any], every: bool) -> None:
     """As NumPy's "same kind" rule."""
     pairs, results = [], []
@@ -135,7 +182,9 @@ def test_in_place_keeps_the_dtype_or_refuses(op: Callable[..., Any], every: bool
             want = expected(op, x, y)
             t = wf.tensor(x)
             if not np.can_cast(want.dtype, x.dtype, "same_kind"):
-                with pytest.raises(E.DTypeError, match=f"gives {want.dtype}: cannot cast that to {a}"):
+                with pytest.raises(
+                    E.DTypeError, match=f"gives {want.dtype}: cannot cast that to {a}"
+                ):
                     IN_PLACE[op](t, wf.tensor(y))
                 continue
             out = IN_PLACE[op](t, wf.tensor(y))
@@ -193,9 +242,13 @@ def weak(dtype: str, s: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "op", [operator.add, operator.sub, operator.truediv, operator.floordiv, operator.lt, operator.eq], ids=name_of
+    "op",
+    [operator.add, operator.sub, operator.truediv, operator.floordiv, operator.lt, operator.eq],
+    ids=name_of,
 )
-@pytest.mark.parametrize("scalar", [np.float32(2.5), np.float64(-3), np.int8(3), np.uint64(7), np.bool_(True)], ids=repr)
+@pytest.mark.parametrize(
+    "scalar", [np.float32(2.5), np.float64(-3), np.int8(3), np.uint64(7), np.bool_(True)], ids=repr
+)
 def test_numpy_scalars_and_arrays_are_strong(op: Callable[..., Any], scalar: Any) -> None:
     for d in ("int32", "uint8", "float32", "float64"):
         x = np.array([1, 2, 5], d)
@@ -218,7 +271,8 @@ def test_numpy_arrays_of_any_layout() -> None:
 
 @pytest.mark.parametrize("op", COMPARISONS, ids=name_of)
 def test_comparisons_are_those_of_the_values(op: Callable[..., Any]) -> None:
-    """int64 with uint64, wide integers with floats, integers beyond the dtype: never through a dtype that cannot hold them."""
+    """int64 with uint64, wide integers with floats, integers beyond the dtype: never through a
+    dtype that cannot hold them."""
     i = np.array([-1, 0, 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)])
     u = np.array([0, 1, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64 - 2], "uint64")
     for x, y in ((i, u), (u, i), (i.astype("int8"), u)):
@@ -226,9 +280,17 @@ def test_comparisons_are_those_of_the_values(op: Callable[..., Any]) -> None:
         assert op(wf.tensor(x[:, None]), wf.tensor(y)).tolist() == want
     narrow = np.array([16777217, 16777216, -16777217], "int32")
     assert op(wf.tensor(narrow), 16777216.0).tolist() == [op(int(v), 16777216) for v in narrow]
-    assert op(wf.tensor(narrow), wf.tensor([16777216.0])).tolist() == [op(int(v), 16777216) for v in narrow]
+    assert op(wf.tensor(narrow), wf.tensor([16777216.0])).tolist() == [
+        op(int(v), 16777216) for v in narrow
+    ]
     for big in (2**70, -(2**70), 2**63, -(2**63) - 1, 10**400, 256, -1):
-        for t in (wf.tensor(i), wf.tensor(u), wf.tensor(np.array([0, 255], "uint8")), wf.tensor([1.5, -2.0]), wf.tensor([True])):
+        for t in (
+            wf.tensor(i),
+            wf.tensor(u),
+            wf.tensor(np.array([0, 255], "uint8")),
+            wf.tensor([1.5, -2.0]),
+            wf.tensor([True]),
+        ):
             got, values = op(t, big).tolist(), t.tolist()
             assert got == [op(v, big) for v in values], (t.dtype, big)
             assert op(big, t).tolist() == [op(big, v) for v in values]
@@ -237,15 +299,22 @@ def test_comparisons_are_those_of_the_values(op: Callable[..., Any]) -> None:
 INTEGERS = {d: st.integers(int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in INTS}
 
 
-@given(st.data(), st.sampled_from(INTS), st.sampled_from([*ARITHMETIC[:3], *ARITHMETIC[4:], *SHIFTS]))
+@given(
+    st.data(), st.sampled_from(INTS), st.sampled_from([*ARITHMETIC[:3], *ARITHMETIC[4:], *SHIFTS])
+)
 @examples(150)
-def test_integers_wrap_and_never_trap(data: st.DataObject, dtype: str, op: Callable[..., Any]) -> None:
-    """Python's value modulo 2**bits; x // 0 and x % 0 are 0; shifts by the width or more (or negative) give 0 or the sign."""
+def test_integers_wrap_and_never_trap(
+    data: st.DataObject, dtype: str, op: Callable[..., Any]
+) -> None:
+    """Python's value modulo 2**bits; x // 0 and x % 0 are 0; shifts by the width or more (or
+    negative) give 0 or the sign."""
     numbers = st.one_of(INTEGERS[dtype], st.sampled_from([int(v) for v in sample(dtype)]))
     a = data.draw(st.lists(numbers, min_size=37, max_size=37))
     b = data.draw(st.lists(numbers, min_size=37, max_size=37))
     got = op(wf.tensor(np.array(a, dtype)), wf.tensor(np.array(b, dtype))).numpy()
-    want = [wrapped(integer(op, p, q, np.iinfo(dtype).bits), dtype) for p, q in zip(a, b, strict=True)]
+    want = [
+        wrapped(integer(op, p, q, np.iinfo(dtype).bits), dtype) for p, q in zip(a, b, strict=True)
+    ]
     assert got.dtype == dtype and got.tolist() == want
 
 
@@ -279,7 +348,9 @@ def test_integer_functions_at_the_ends_of_the_range(dtype: str) -> None:
     for constant in (0, 1, 2, 3, 7, 64, *([-1, -2, -7] if x.min() < 0 else [])):
         want = [wrapped(v // constant if constant else 0, dtype) for v in x.tolist()]
         assert (t // constant).tolist() == want
-        assert (t % constant).tolist() == [wrapped(v % constant if constant else 0, dtype) for v in x.tolist()]
+        assert (t % constant).tolist() == [
+            wrapped(v % constant if constant else 0, dtype) for v in x.tolist()
+        ]
         divided = wf.full((), constant, dtype=dtype) // t
         assert divided.tolist() == [wrapped(constant // v if v else 0, dtype) for v in x.tolist()]
 
@@ -304,7 +375,18 @@ def test_float_remainders_are_exact(data: st.DataObject, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["remainder", "fmod", "floor_divide", "nextafter", "copysign", "less", "less_equal", "equal", "fmax"]
+    "name",
+    [
+        "remainder",
+        "fmod",
+        "floor_divide",
+        "nextafter",
+        "copysign",
+        "less",
+        "less_equal",
+        "equal",
+        "fmax",
+    ],
 )
 @np.errstate(all="ignore")
 def test_float16_against_numpy(name: str) -> None:
@@ -312,14 +394,31 @@ def test_float16_against_numpy(name: str) -> None:
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     x, y = np.tile(every, 2), np.random.default_rng(0).permutation(np.tile(every, 2))
     keep = spared(operator.floordiv, x, y) if name == "floor_divide" else np.full(x.shape, True)
-    same(getattr(wf, name)(wf.tensor(x), wf.tensor(y))[wf.tensor(keep)], getattr(np, name)(x, y)[keep])
+    same(
+        getattr(wf, name)(wf.tensor(x), wf.tensor(y))[wf.tensor(keep)],
+        getattr(np, name)(x, y)[keep],
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_remainders_of_huge_ratios(dtype: str) -> None:
     info = np.finfo(dtype)
-    a = np.array([info.max, 1e30, -1e30, info.tiny, info.smallest_subnormal, 3.0, -info.max, 5.5], dtype)
-    b = np.array([info.smallest_subnormal * 3, 3e-30, 7e-30, info.smallest_subnormal * 5, info.max, -0.1, info.tiny, 1.1], dtype)
+    a = np.array(
+        [info.max, 1e30, -1e30, info.tiny, info.smallest_subnormal, 3.0, -info.max, 5.5], dtype
+    )
+    b = np.array(
+        [
+            info.smallest_subnormal * 3,
+            3e-30,
+            7e-30,
+            info.smallest_subnormal * 5,
+            info.max,
+            -0.1,
+            info.tiny,
+            1.1,
+        ],
+        dtype,
+    )
     x, y = np.repeat(a, b.size), np.tile(b, a.size)
     same(wf.tensor(x) % wf.tensor(y), np.remainder(x, y))
     same(wf.fmod(wf.tensor(x), wf.tensor(y)), np.fmod(x, y))
@@ -327,7 +426,8 @@ def test_remainders_of_huge_ratios(dtype: str) -> None:
         same(wf.tensor(x) % constant, np.remainder(x, np.dtype(dtype).type(constant)))
 
 
-# ---------------------------------------------------------------- functions of more than one operand
+# ---------------------------------------------------------------- functions of more than one
+# operand
 
 
 @pytest.mark.parametrize("name", ["fmax", "fmin", "copysign", "logical_xor", "maximum", "minimum"])
@@ -349,16 +449,27 @@ def test_functions_equal_numpy(name: str, dtype: str) -> None:
 @np.errstate(all="ignore")
 def test_round_to_decimals(decimals: int) -> None:
     rng = np.random.default_rng(0)
-    x = np.concatenate([rng.normal(size=50) * 1000, [0.5, 1.5, 2.5, -0.5, -0.0, 15.0, 25.0, np.inf, -np.inf, np.nan, 1e300]])
+    x = np.concatenate(
+        [
+            rng.normal(size=50) * 1000,
+            [0.5, 1.5, 2.5, -0.5, -0.0, 15.0, 25.0, np.inf, -np.inf, np.nan, 1e300],
+        ]
+    )
     want = np.round(x, decimals)
-    same(wf.round(wf.tensor(x), decimals=decimals), np.where(np.isinf(want), x, want))  # NumPy's overflow, ours not
+    same(
+        wf.round(wf.tensor(x), decimals=decimals), np.where(np.isinf(want), x, want)
+    )  # NumPy's overflow, ours not
     whole = np.array([0, 4, 5, 6, 15, 25, -15, -25, 149, 150, 151, 1499, 1500, 2500, -1500])
     same(wf.tensor(whole).round(decimals), np.round(whole, decimals))
 
 
 def test_round_to_more_than_the_dtype_has() -> None:
     x = wf.tensor([1.5, -2.5, float("inf")])
-    assert x.round(400).tolist() == x.tolist() and x.round(-400).tolist() == [0.0, -0.0, float("inf")]
+    assert x.round(400).tolist() == x.tolist() and x.round(-400).tolist() == [
+        0.0,
+        -0.0,
+        float("inf"),
+    ]
     assert wf.tensor(np.array([127, -128], "int8")).round(-3).tolist() == [0, 0]
     with pytest.raises(E.DTypeError, match="round: decimals must be an int"):
         x.round(1.5)
@@ -389,12 +500,19 @@ def test_clip_against_numpy(data: st.DataObject, dtype: str) -> None:
 def test_clip_keeps_the_dtype() -> None:
     x = wf.tensor(np.array([-100, 0, 100], "int8"))
     assert wf.clip(x, wf.tensor([-(2**40)]), wf.tensor([5])).tolist() == [-100, 0, 5]
-    assert wf.clip(x, -1000, 1000).tolist() == [-100, 0, 100] and wf.clip(x, -1000, 1000).dtype is wf.int8
+    assert (
+        wf.clip(x, -1000, 1000).tolist() == [-100, 0, 100]
+        and wf.clip(x, -1000, 1000).dtype is wf.int8
+    )
     with pytest.raises(OverflowError, match="clip: 1000 is out of bounds for int8"):
         wf.clip(x, 1000)
     assert wf.clip(wf.tensor([0.1, 0.9]), np.float64(0.2), np.array([0.5])).dtype is wf.float32
     assert wf.clip(x, 0.5).dtype is wf.float32 and wf.clip(x, 0.5).tolist() == [0.5, 0.5, 100.0]
-    assert wf.clip(wf.tensor([1.0, 2.0, 3.0]), 5, 0).tolist() == [0.0, 0.0, 0.0]  # crossed bounds: max
+    assert wf.clip(wf.tensor([1.0, 2.0, 3.0]), 5, 0).tolist() == [
+        0.0,
+        0.0,
+        0.0,
+    ]  # crossed bounds: max
 
 
 @np.errstate(all="ignore")
@@ -402,7 +520,10 @@ def test_nan_to_num() -> None:
     for d in ("float32", "float64"):
         x = np.array([np.nan, np.inf, -np.inf, 1.5, -0.0], d)
         same(wf.nan_to_num(wf.tensor(x)), np.nan_to_num(x))
-        same(wf.nan_to_num(wf.tensor(x), nan=1.0, posinf=2.0, neginf=-3.0), np.nan_to_num(x, nan=1.0, posinf=2.0, neginf=-3.0))
+        same(
+            wf.nan_to_num(wf.tensor(x), nan=1.0, posinf=2.0, neginf=-3.0),
+            np.nan_to_num(x, nan=1.0, posinf=2.0, neginf=-3.0),
+        )
     assert wf.nan_to_num(wf.tensor([1, 2])).tolist() == [1, 2]
 
 
@@ -412,7 +533,10 @@ def test_isclose(equal_nan: bool) -> None:
     x, y = grid("float64", "float64")
     x, y = np.concatenate([x, x]), np.concatenate([y, x * (1 + 1e-6)])
     for kw in ({}, {"rtol": 0.0, "atol": 0.5}, {"rtol": 1.0}):
-        same(wf.isclose(wf.tensor(x), wf.tensor(y), equal_nan=equal_nan, **kw), np.isclose(x, y, equal_nan=equal_nan, **kw))
+        same(
+            wf.isclose(wf.tensor(x), wf.tensor(y), equal_nan=equal_nan, **kw),
+            np.isclose(x, y, equal_nan=equal_nan, **kw),
+        )
     assert wf.isclose(wf.tensor([1, 2**40]), 1).tolist() == [True, False]
 
 
@@ -421,7 +545,9 @@ def test_where_with_scalars() -> None:
     assert wf.where(c, 1, wf.tensor([2.0, 3.0])).dtype is wf.float32
     assert wf.where(c, wf.tensor(np.array([1, 2], "int8")), 3).dtype is wf.int8
     assert wf.where(c, 1.5, wf.tensor(np.array([1, 2], "int8"))).tolist() == [1.5, 2.0]
-    assert wf.where(c, 1, 2).tolist() == [1, 2] and wf.where(True, wf.tensor([1]), 0).tolist() == [1]
+    assert wf.where(c, 1, 2).tolist() == [1, 2] and wf.where(True, wf.tensor([1]), 0).tolist() == [
+        1
+    ]
     with pytest.raises(OverflowError, match="where: 300 is out of"):
         wf.where(c, wf.tensor(np.array([1, 2], "uint8")), 300)
 
@@ -448,7 +574,9 @@ def test_in_place_on_a_view_changes_no_other_tensor() -> None:
     row += 10
     assert row.tolist() == [11.0, 12.0] and x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     x += 1
-    assert alias is x and alias.tolist() == [[2.0, 3.0], [4.0, 5.0]] and row.tolist() == [11.0, 12.0]
+    assert (
+        alias is x and alias.tolist() == [[2.0, 3.0], [4.0, 5.0]] and row.tolist() == [11.0, 12.0]
+    )
 
 
 def test_a_refused_in_place_operation_changes_nothing() -> None:
@@ -477,17 +605,30 @@ def test_subclasses_of_numbers_are_numbers() -> None:
     assert wf.maximum(t, Colour.RED).tolist() == [3, 3]
 
 
-@pytest.mark.parametrize("other", ["a", None, [1, 2], (1, 2), object(), 1j, {}], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "other", ["a", None, [1, 2], (1, 2), object(), 1j, {}], ids=lambda x: type(x).__name__
+)
 def test_operators_leave_foreign_objects_to_python(other: Any) -> None:
     t = wf.tensor([1.0, 2.0])
     assert (t == other) is False and (t != other) is True and (other == t) is False
-    for op in (operator.add, operator.mul, operator.lt, operator.iadd, operator.and_, operator.matmul):
-        with pytest.raises(TypeError, match=r"Tensor|can be an index"):  # a sequence asks what it is multiplied by for __index__
+    for op in (
+        operator.add,
+        operator.mul,
+        operator.lt,
+        operator.iadd,
+        operator.and_,
+        operator.matmul,
+    ):
+        with pytest.raises(
+            TypeError, match=r"Tensor|can be an index"
+        ):  # a sequence asks what it is multiplied by for __index__
             op(t, other)
     with pytest.raises(TypeError):
         other + t
     if not isinstance(other, (list, tuple)):
-        with pytest.raises(E.DTypeError, match=r"add: b must be a Tensor, an array or a number, not "):
+        with pytest.raises(
+            E.DTypeError, match=r"add: b must be a Tensor, an array or a number, not "
+        ):
             wf.add(t, other)
         with pytest.raises(E.DTypeError, match=r"maximum: b must be a Tensor"):
             t.maximum(other)
@@ -501,19 +642,31 @@ def test_functions_take_lists() -> None:
 
 def test_arrays_of_foreign_types_are_named() -> None:
     t = wf.tensor([1.0, 2.0])
-    for foreign in (np.array(["a", "b"]), np.array([1j, 2]), np.array([None, 1]), np.datetime64("2020-01-01")):
+    for foreign in (
+        np.array(["a", "b"]),
+        np.array([1j, 2]),
+        np.array([None, 1]),
+        np.datetime64("2020-01-01"),
+    ):
         assert (t == foreign) is False and (t != foreign) is True
         with pytest.raises(E.DTypeError, match="there is no dtype"):
             t + foreign
 
 
-@pytest.mark.parametrize("op", [operator.add, operator.floordiv, operator.and_, operator.lshift], ids=name_of)
+@pytest.mark.parametrize(
+    "op", [operator.add, operator.floordiv, operator.and_, operator.lshift], ids=name_of
+)
 def test_integers_that_do_not_fit(op: Callable[..., Any]) -> None:
     for d in INTS:
         info = np.iinfo(d)
         for value in (int(info.max) + 1, int(info.min) - 1, 2**70, -(2**70), 10**5000):
-            for call in (lambda v=value, d=d: op(wf.ones(2, dtype=d), v), lambda v=value, d=d: op(v, wf.ones(2, dtype=d))):
-                with pytest.raises(E.OverflowError, match=f": .* is out of bounds for {d}") as caught:
+            for call in (
+                lambda v=value, d=d: op(wf.ones(2, dtype=d), v),
+                lambda v=value, d=d: op(v, wf.ones(2, dtype=d)),
+            ):
+                with pytest.raises(
+                    E.OverflowError, match=f": .* is out of bounds for {d}"
+                ) as caught:
                     call()
                 assert isinstance(caught.value, OverflowError)
     if op in (operator.add, operator.floordiv):

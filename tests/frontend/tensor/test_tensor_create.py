@@ -11,7 +11,14 @@ import weft as wf
 
 @pytest.mark.parametrize(
     ("data", "dtype"),
-    [(1.5, "float32"), (2, "int64"), (True, "bool"), ([1, 2.5], "float32"), ([[1], [2]], "int64"), ([], "float32")],
+    [
+        (1.5, "float32"),
+        (2, "int64"),
+        (True, "bool"),
+        ([1, 2.5], "float32"),
+        ([[1], [2]], "int64"),
+        ([], "float32"),
+    ],
 )
 def test_python_data(data: object, dtype: str) -> None:
     t = wf.tensor(data)
@@ -19,12 +26,28 @@ def test_python_data(data: object, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+    "dtype",
+    [
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+    ],
 )
 def test_numpy_round_trip_keeps_the_dtype(dtype: str) -> None:
     x = np.array([[0, 1], [2, 3]]).astype(dtype)
     t = wf.tensor(x)
-    assert t.dtype is getattr(wf, f"{dtype}_" if dtype == "bool" else dtype) and t.numpy().dtype == dtype
+    assert (
+        t.dtype is getattr(wf, f"{dtype}_" if dtype == "bool" else dtype)
+        and t.numpy().dtype == dtype
+    )
     np.testing.assert_array_equal(t.numpy(), x)
 
 
@@ -62,9 +85,16 @@ def test_an_array_outlives_its_tensor() -> None:
 def test_constants() -> None:
     assert wf.zeros(2, 3).tolist() == [[0] * 3] * 2 and wf.zeros((2,)).dtype is wf.float32
     assert wf.ones(2, dtype="int32").tolist() == [1, 1]
-    assert wf.full((2,), 7).dtype is wf.int64 and wf.full((2,), 0.5).dtype is wf.float32 and wf.full((), True).item() is True
+    assert (
+        wf.full((2,), 7).dtype is wf.int64
+        and wf.full((2,), 0.5).dtype is wf.float32
+        and wf.full((), True).item() is True
+    )
     x = wf.tensor(np.ones((2, 2)))
-    assert wf.zeros_like(x).dtype is wf.float64 and wf.ones_like(x, dtype="uint8").tolist() == [[1, 1], [1, 1]]
+    assert wf.zeros_like(x).dtype is wf.float64 and wf.ones_like(x, dtype="uint8").tolist() == [
+        [1, 1],
+        [1, 1],
+    ]
     assert wf.full_like(x, 3).tolist() == [[3.0, 3.0], [3.0, 3.0]]
     assert wf.full((2,), wf.tensor(4)).tolist() == [4, 4]
 
@@ -72,10 +102,16 @@ def test_constants() -> None:
 def test_ranges() -> None:
     assert wf.arange(5).tolist() == [0, 1, 2, 3, 4] and wf.arange(5).dtype is wf.int64
     assert (
-        wf.arange(2, 9, 3).tolist() == [2, 5, 8] and wf.arange(5, 0, -2).tolist() == [5, 3, 1] and wf.arange(3, 1).shape == (0,)
+        wf.arange(2, 9, 3).tolist() == [2, 5, 8]
+        and wf.arange(5, 0, -2).tolist() == [5, 3, 1]
+        and wf.arange(3, 1).shape == (0,)
     )
-    np.testing.assert_allclose(wf.arange(0, 1, 0.1).numpy(), np.arange(0, 1, 0.1, "float32"), rtol=1e-6)
-    np.testing.assert_allclose(wf.linspace(-1, 2, 7, dtype="float64").numpy(), np.linspace(-1, 2, 7), rtol=1e-15)
+    np.testing.assert_allclose(
+        wf.arange(0, 1, 0.1).numpy(), np.arange(0, 1, 0.1, "float32"), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        wf.linspace(-1, 2, 7, dtype="float64").numpy(), np.linspace(-1, 2, 7), rtol=1e-15
+    )
     assert wf.linspace(0, 1, 11).numpy()[-1] == 1.0 and wf.linspace(3, 4, 1).tolist() == [3.0]
     np.testing.assert_allclose(wf.linspace(0, 1, 4, endpoint=False).numpy(), [0, 0.25, 0.5, 0.75])
     np.testing.assert_array_equal(wf.eye(3, 4, 1).numpy(), np.eye(3, 4, 1))
@@ -108,14 +144,25 @@ def test_numpy_arrays_mix_with_tensors() -> None:
 
 def test_attributes() -> None:
     t = wf.zeros(2, 3, 4)
-    assert (t.shape, t.ndim, t.size, t.device, t.strides, t.is_contiguous()) == ((2, 3, 4), 3, 24, "cpu", (12, 4, 1), True)
+    assert (t.shape, t.ndim, t.size, t.device, t.strides, t.is_contiguous()) == (
+        (2, 3, 4),
+        3,
+        24,
+        "cpu",
+        (12, 4, 1),
+        True,
+    )
     assert not t.requires_grad and t.grad is None and t.is_leaf
     assert hash(t) == hash(copy.copy(t)) or t is not None
 
 
 def test_allclose() -> None:
     x = wf.tensor([1.0, np.nan])
-    assert wf.allclose(x[:1], x[:1] + 1e-7) and not wf.allclose(x, x) and wf.allclose(x, x, equal_nan=True)
+    assert (
+        wf.allclose(x[:1], x[:1] + 1e-7)
+        and not wf.allclose(x, x)
+        and wf.allclose(x, x, equal_nan=True)
+    )
 
 
 def test_devices() -> None:

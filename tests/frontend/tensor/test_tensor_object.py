@@ -1,4 +1,5 @@
-"""The Tensor as a Python object: numbers, containers, text, copies, pickles, and what NumPy sees of it."""
+"""The Tensor as a Python object: numbers, containers, text, copies, pickles, and what NumPy sees of
+it."""
 
 from __future__ import annotations
 
@@ -38,21 +39,34 @@ def test_numbers(dtype: wf.DType) -> None:
     assert bool(x) is True and int(x) == 1 and float(x) == 1.0 and complex(x) == 1 + 0j
     assert type(x.item()) is {"b": bool, "i": int, "u": int, "f": float}[dtype.kind]
     if dtype.is_int:
-        assert operator.index(x) == 1 and [10, 20][x] == 20 and list(range(x)) == [0] and hex(x) == "0x1"
+        assert (
+            operator.index(x) == 1
+            and [10, 20][x] == 20
+            and list(range(x)) == [0]
+            and hex(x) == "0x1"
+        )
     else:
-        with pytest.raises(E.DTypeError, match=f"only an integer can be an index, this is {dtype.name}"):
+        with pytest.raises(
+            E.DTypeError, match=f"only an integer can be an index, this is {dtype.name}"
+        ):
             operator.index(x)
 
 
 def test_special_numbers() -> None:
-    assert float(wf.tensor(float("inf"))) == float("inf") and bool(wf.tensor(float("nan"))) and not bool(wf.tensor(-0.0))
+    assert (
+        float(wf.tensor(float("inf"))) == float("inf")
+        and bool(wf.tensor(float("nan")))
+        and not bool(wf.tensor(-0.0))
+    )
     assert int(wf.tensor(-2.7)) == -2 and int(wf.tensor(2**63, dtype=wf.uint64)) == 2**63
     with pytest.raises(ValueError, match="nan is not a whole number"):
         int(wf.tensor(float("nan")))
     with pytest.raises(OverflowError, match="-inf is not a whole number"):
         int(wf.tensor(-float("inf")))
     x = wf.tensor(-2.7)
-    assert (math.floor(x), math.ceil(x), math.trunc(x)) == (-3, -2, -2) and type(math.floor(x)) is int
+    assert (math.floor(x), math.ceil(x), math.trunc(x)) == (-3, -2, -2) and type(
+        math.floor(x)
+    ) is int
     assert math.floor(wf.tensor(2**62 + 1)) == 2**62 + 1  # no float in between
     with pytest.raises(ValueError, match="floor: nan is not a whole number"):
         math.floor(wf.tensor(float("nan")))
@@ -60,11 +74,19 @@ def test_special_numbers() -> None:
 
 def test_divmod_and_round_are_elementwise() -> None:
     x, y = np.array([7.5, -7.5, 3.0]), np.array([2.0, 2.0, -4.0])
-    for quotient, rest in (divmod(wf.tensor(x), wf.tensor(y)), divmod(wf.tensor(x), y), divmod(x, wf.tensor(y))):
+    for quotient, rest in (
+        divmod(wf.tensor(x), wf.tensor(y)),
+        divmod(wf.tensor(x), y),
+        divmod(x, wf.tensor(y)),
+    ):
         assert quotient.tolist() == (x // y).tolist() and rest.tolist() == (x % y).tolist()
-    assert [t.tolist() for t in wf.divmod(7, [2, -2])] == [t.tolist() for t in np.divmod(7, wf.tensor([2, -2]))]
+    assert [t.tolist() for t in wf.divmod(7, [2, -2])] == [
+        t.tolist() for t in np.divmod(7, wf.tensor([2, -2]))
+    ]
     assert [t.tolist() for t in divmod(7, wf.tensor([2, -2]))] == [[3, -4], [1, -1]]
-    assert round(wf.tensor([1.25, -2.5])).tolist() == [1.0, -2.0] and round(wf.tensor(1.375), 2).item() == np.float32(1.38)
+    assert round(wf.tensor([1.25, -2.5])).tolist() == [1.0, -2.0] and round(
+        wf.tensor(1.375), 2
+    ).item() == np.float32(1.38)
     with pytest.raises(TypeError, match="unsupported operand"):
         divmod(wf.ones(2), "x")
 
@@ -77,7 +99,20 @@ def test_only_single_elements_are_numbers(convert: Any, shape: tuple[int, ...]) 
     assert convert(wf.ones(1, 1)) == 1
 
 
-OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift"]
+OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "and_",
+    "or_",
+    "xor",
+    "lshift",
+    "rshift",
+]
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -88,7 +123,10 @@ def test_plain_reflected_and_in_place_operators_agree(name: str) -> None:
     x, y = wf.tensor(a), wf.tensor(b)
     assert f(x, y).tolist() == f(a, b).tolist() == f(a, y).tolist() == f(x, b).tolist()
     scalar = 2 if kind is np.int64 else 2.0
-    assert f(scalar, y).tolist() == f(scalar, b).tolist() and f(x, scalar).tolist() == f(a, scalar).tolist()
+    assert (
+        f(scalar, y).tolist() == f(scalar, b).tolist()
+        and f(x, scalar).tolist() == f(a, scalar).tolist()
+    )
     z = in_place(x, y)
     assert z is x and x.tolist() == f(a, b).tolist()
 
@@ -137,13 +175,21 @@ def test_text(data: Any, dtype: str, text: str) -> None:
 
 
 def test_long_tensors_are_abbreviated() -> None:
-    assert str(wf.arange(100000)) == "tensor([    0,     1,     2, ..., 99997, 99998, 99999], dtype=int64)"
+    assert (
+        str(wf.arange(100000))
+        == "tensor([    0,     1,     2, ..., 99997, 99998, 99999], dtype=int64)"
+    )
     assert len(str(wf.zeros(1000, 1000))) < 1000
 
 
 def test_format() -> None:
     x = wf.tensor(1.5)
-    assert f"{x}" == "1.5" and f"{x:.3f}" == "1.500" and f"{wf.tensor(42):#x}" == "0x2a" and f"{wf.ones(1) * 2:5.1f}" == "  2.0"
+    assert (
+        f"{x}" == "1.5"
+        and f"{x:.3f}" == "1.500"
+        and f"{wf.tensor(42):#x}" == "0x2a"
+        and f"{wf.ones(1) * 2:5.1f}" == "  2.0"
+    )
     assert f"{wf.arange(2)}" == "tensor([0, 1], dtype=int64)"
     with pytest.raises(E.ShapeError):
         f"{wf.arange(2):.2f}"
@@ -208,7 +254,10 @@ def test_numpy_reads_tensors() -> None:
     x = wf.arange(4) * 2
     assert np.asarray(x).tolist() == [0, 2, 4, 6] and np.concatenate([x, x]).shape == (8,)
     assert not np.asarray(x).flags.writeable and np.shares_memory(np.asarray(x), x.numpy())
-    assert np.array(x, copy=True).flags.writeable and np.asarray(x, dtype=np.float32).dtype == np.float32
+    assert (
+        np.array(x, copy=True).flags.writeable
+        and np.asarray(x, dtype=np.float32).dtype == np.float32
+    )
     with pytest.raises(E.ShapeError, match="int64 becomes float32 only as a copy"):
         np.asarray(x, dtype=np.float32, copy=False)
     with pytest.raises(ValueError, match="read-only"):
@@ -258,7 +307,12 @@ def test_strides_and_contiguity() -> None:
     y = x.realize().T.realize()
     assert y.strides == (1, 3) and not y.is_contiguous()
     z = y.contiguous()
-    assert z.is_contiguous() and z.realize().strides == (2, 1) and z.tolist() == y.tolist() and z.contiguous() is z
+    assert (
+        z.is_contiguous()
+        and z.realize().strides == (2, 1)
+        and z.tolist() == y.tolist()
+        and z.contiguous() is z
+    )
 
 
 def test_no_grad_decorates_functions() -> None:
@@ -269,11 +323,20 @@ def test_no_grad_decorates_functions() -> None:
         """Doc."""
         return f(depth - 1, scale=scale) if depth else x * scale
 
-    assert not f(3).requires_grad and f.__name__ == "f" and f.__doc__ == "Doc." and (x * 2).requires_grad
+    assert (
+        not f(3).requires_grad
+        and f.__name__ == "f"
+        and f.__doc__ == "Doc."
+        and (x * 2).requires_grad
+    )
     with wf.no_grad(), pytest.raises(ZeroDivisionError):
         raise ZeroDivisionError
     assert (x * 2).requires_grad
 
 
 def test_devices() -> None:
-    assert wf.devices() == ["cpu"] and wf.ones(1).device == wf.devices()[0] and wf.ones(1).to("cpu").device == "cpu"
+    assert (
+        wf.devices() == ["cpu"]
+        and wf.ones(1).device == wf.devices()[0]
+        and wf.ones(1).to("cpu").device == "cpu"
+    )

@@ -35,7 +35,9 @@ KNOWN = [
 
 @pytest.mark.parametrize(("counter", "key", "expected"), KNOWN)
 def test_known_answers(counter: tuple, key: tuple, expected: tuple) -> None:
-    words = philox.philox(tuple(const(c, dt.uint64) for c in counter), tuple(const(k, dt.uint64) for k in key))
+    words = philox.philox(
+        tuple(const(c, dt.uint64) for c in counter), tuple(const(k, dt.uint64) for k in key)
+    )
     assert tuple(wrap(w).item() for w in words) == expected
 
 
@@ -56,7 +58,10 @@ def test_uniforms_are_a_function_of_key_draw_and_position() -> None:
     wf.manual_seed((5 << 32) + 7)
     first, second = wf.rand(9), wf.rand(3, 3, dtype="float64")
     words = reference(9, (5 << 32) + 7, 0)
-    assert first.numpy().tolist() == ((words[:, 0] >> np.uint64(8)).astype("float64") * 2.0**-24).tolist()
+    assert (
+        first.numpy().tolist()
+        == ((words[:, 0] >> np.uint64(8)).astype("float64") * 2.0**-24).tolist()
+    )
     words = reference(9, (5 << 32) + 7, 1)
     bits = (words[:, 0] | (words[:, 1] << np.uint64(32))) >> np.uint64(11)
     assert second.numpy().ravel().tolist() == (bits.astype("float64") * 2.0**-53).tolist()
@@ -87,10 +92,17 @@ def test_drawing_again_compiles_nothing() -> None:
 def test_moments(dtype: str) -> None:
     wf.manual_seed(0)
     n = 40_000
-    u, z = wf.rand(n, dtype=dtype).numpy().astype("float64"), wf.randn(n, dtype=dtype).numpy().astype("float64")
+    u, z = (
+        wf.rand(n, dtype=dtype).numpy().astype("float64"),
+        wf.randn(n, dtype=dtype).numpy().astype("float64"),
+    )
     assert u.min() >= 0 and u.max() < 1
     assert abs(u.mean() - 0.5) < 4 * np.sqrt(1 / 12 / n) and abs(u.var() - 1 / 12) < 2e-3
-    assert abs(z.mean()) < 4 / np.sqrt(n) and abs(z.var() - 1) < 4 * np.sqrt(2 / n) and abs((z**3).mean()) < 0.08
+    assert (
+        abs(z.mean()) < 4 / np.sqrt(n)
+        and abs(z.var() - 1) < 4 * np.sqrt(2 / n)
+        and abs((z**3).mean()) < 0.08
+    )
     assert abs((z**4).mean() - 3) < 0.2 and np.isfinite(z).all() and 3.5 < np.abs(z).max() < 6.5
     counts = np.histogram(u, 20, (0, 1))[0]
     assert ((counts - n / 20) ** 2 / (n / 20)).sum() < 50
@@ -142,11 +154,15 @@ def test_the_generator_goes_on_from_a_state(jitted: bool) -> None:
     wf.manual_seed(12)
     f().numpy()
     wf.set_rng_state(state)
-    assert [f().tolist() for _ in range(3)] == expected and wf.get_rng_state() == {"seed": 11, "draws": 4}
+    assert [f().tolist() for _ in range(3)] == expected and wf.get_rng_state() == {
+        "seed": 11,
+        "draws": 4,
+    }
 
 
 def test_processes_draw_alike_unless_their_tasks_are_seeded(tmp_path: Path) -> None:
-    """As the reference says: its example, and the same without the line that seeds, in which each task has a new process."""
+    """As the reference says: its example, and the same without the line that seeds, in which each
+    task has a new process."""
     page = ROOT / "docs" / "reference" / "creation.md"
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
     found = []
@@ -166,13 +182,25 @@ def test_processes_draw_alike_unless_their_tasks_are_seeded(tmp_path: Path) -> N
 def test_a_wrong_state_of_the_generator_is_refused_and_changes_nothing() -> None:
     wf.manual_seed(3)
     before = wf.get_rng_state()
-    wrong = [None, {}, {"seed": 1}, {"seed": -1, "draws": 0}, {"seed": 0, "draws": 1 << 64}, {"seed": 1, "draws": 0, "more": 1}]
+    wrong = [
+        None,
+        {},
+        {"seed": 1},
+        {"seed": -1, "draws": 0},
+        {"seed": 0, "draws": 1 << 64},
+        {"seed": 1, "draws": 0, "more": 1},
+    ]
     for state in wrong:
         with pytest.raises(wf.errors.ArgumentError, match="set_rng_state"):
             wf.set_rng_state(state)
-    with pytest.raises(wf.errors.DTypeError, match=r"set_rng_state: draws must be an int, not 0\.5"):
+    with pytest.raises(
+        wf.errors.DTypeError, match=r"set_rng_state: draws must be an int, not 0\.5"
+    ):
         wf.set_rng_state({"seed": 1, "draws": 0.5})
     for f in (wf.get_rng_state, lambda: wf.set_rng_state(before)):
-        with pytest.raises(wf.errors.JitError, match=r"in the jitted function .* would happen only while it is traced"):
+        with pytest.raises(
+            wf.errors.JitError,
+            match=r"in the jitted function .* would happen only while it is traced",
+        ):
             wf.jit(f)()
     assert wf.get_rng_state() == before

@@ -1,4 +1,5 @@
-"""Values too large for memory or for any address: refused with a clear error, where they are built or where they are computed."""
+"""Values too large for memory or for any address: refused with a clear error, where they are built
+or where they are computed."""
 
 from __future__ import annotations
 
@@ -36,7 +37,12 @@ def test_what_no_address_reaches_is_refused_when_it_is_built(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: wf.zeros(1 << 50), lambda: wf.ones(1 << 45) * 2, lambda: wf.ones((1 << 20, 1 << 20)).cumsum(0)]
+    "make",
+    [
+        lambda: wf.zeros(1 << 50),
+        lambda: wf.ones(1 << 45) * 2,
+        lambda: wf.ones((1 << 20, 1 << 20)).cumsum(0),
+    ],
 )
 def test_what_no_memory_holds_is_refused_when_it_is_computed(make: Callable[[], wf.Tensor]) -> None:
     t = make()
@@ -47,7 +53,9 @@ def test_what_no_memory_holds_is_refused_when_it_is_computed(make: Callable[[], 
 
 
 def test_the_error_names_shape_and_dtype() -> None:
-    with pytest.raises(E.MemoryError, match=r"a value of shape \(1125899906842624,\) and dtype float32: 4.0 PiB"):
+    with pytest.raises(
+        E.MemoryError, match=r"a value of shape \(1125899906842624,\) and dtype float32: 4.0 PiB"
+    ):
         wf.zeros(1 << 50).numpy()
 
 
@@ -60,4 +68,8 @@ def test_memory_that_is_not_there_is_never_asked_for(monkeypatch: pytest.MonkeyP
 def test_the_system_tells_how_much_is_left() -> None:
     left = system.left()
     assert left is None or left >= 0
-    assert system.total() > 0 and [system.bytes_text(n) for n in (1 << 20, 3 << 29, 5 << 40)] == ["1.0 MiB", "1.5 GiB", "5.0 TiB"]
+    assert system.total() > 0 and [system.bytes_text(n) for n in (1 << 20, 3 << 29, 5 << 40)] == [
+        "1.0 MiB",
+        "1.5 GiB",
+        "5.0 TiB",
+    ]

@@ -1,10 +1,13 @@
-"""How warps touch memory. In: launches on a Recorder. Out: a Use for each place: sectors and wavefronts, and the least.
+"""How warps touch memory. In: launches on a Recorder. Out: a Use for each place: sectors and
+wavefronts, and the least.
 
-An access of a warp is what its 32 threads do at one place of the code for the n-th time since they last waited for others. In
-device memory it moves sectors of 32 bytes. In shared memory, which has 32 banks of 4 bytes, it takes a wavefront for each word
-that one bank must give. There one of 8 bytes goes by half warps, one of 16 bytes by quarters, two of which go as one where
-threads next to each other, or next but one, ask for the same (public measurements have it so). Neighbouring words for which a
-thread asks in turn, with no wait between, count as one vector, which the compiler makes of them in unrolled loops.
+An access of a warp is what its 32 threads do at one place of the code for the n-th time since they
+last waited for others. In device memory it moves sectors of 32 bytes. In shared memory, which has
+32 banks of 4 bytes, it takes a wavefront for each word that one bank must give. There one of 8
+bytes goes by half warps, one of 16 bytes by quarters, two of which go as one where threads next to
+each other, or next but one, ask for the same (public measurements have it so). Neighbouring words
+for which a thread asks in turn, with no wait between, count as one vector, which the compiler makes
+of them in unrolled loops.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ PLACE = re.compile(r":(\d+)")
 
 @dataclass(frozen=True)
 class Use:
-    """All accesses of a launch at one place: `units` are sectors or wavefronts, `least` as few as the bytes or phases allow."""
+    """All accesses of a launch at one place: `units` are sectors or wavefronts, `least` as few as
+    the bytes or phases allow."""
 
     kernel: str
     line: str
@@ -65,23 +69,31 @@ class Recorder(EmulatorDriver):
         self._machine.emulator_accesses.restype = ctypes.c_size_t
         self._machine.emulator_library.restype = ctypes.c_uint64
 
-    def _launch(self, function: Function, grid: int, block: int, arguments: bytes, shared: int) -> None:
+    def _launch(
+        self, function: Function, grid: int, block: int, arguments: bytes, shared: int
+    ) -> None:
         self._machine.emulator_record(1)
         try:
             super()._launch(function, grid, block, arguments, shared)
         finally:
             self._machine.emulator_record(0)
-        self.uses += uses(self._log(), function.name, Lines(self._machine, self._text_of(function.name)))
+        self.uses += uses(
+            self._log(), function.name, Lines(self._machine, self._text_of(function.name))
+        )
 
     def _log(self) -> Array:
         first = ctypes.c_void_p()
         count = self._machine.emulator_accesses(ctypes.byref(first))
         if not count:
             return np.empty(0, ACCESS)
-        return np.frombuffer((ctypes.c_char * (ACCESS.itemsize * count)).from_address(first.value or 0), ACCESS).copy()
+        return np.frombuffer(
+            (ctypes.c_char * (ACCESS.itemsize * count)).from_address(first.value or 0), ACCESS
+        ).copy()
 
     def _text_of(self, name: str) -> list[str]:
-        return next(text for text in reversed(self._libraries) if name in build.symbols(text)).splitlines()
+        return next(
+            text for text in reversed(self._libraries) if name in build.symbols(text)
+        ).splitlines()
 
 
 class Lines:
@@ -91,7 +103,8 @@ class Lines:
         self.machine, self.text = machine, text
 
     def __call__(self, codes: Array) -> dict[int, str]:
-        """The number and the text of the line that each address came from, inlined functions looked through."""
+        """The number and the text of the line that each address came from, inlined functions looked
+        through."""
         if not len(codes):
             return {}
         path = ctypes.c_char_p()
@@ -112,7 +125,11 @@ def uses(log: Array, kernel: str, lines: Lines) -> list[Use]:
     """A Use for each place, in the order of the places in the code."""
     codes = np.unique(log["code"])
     where = lines(codes)
-    return [use for code in codes for use in _uses_at(log[log["code"] == code], kernel, where[int(code)])]
+    return [
+        use
+        for code in codes
+        for use in _uses_at(log[log["code"] == code], kernel, where[int(code)])
+    ]
 
 
 def _uses_at(log: Array, kernel: str, line: str) -> Iterator[Use]:
@@ -120,12 +137,23 @@ def _uses_at(log: Array, kernel: str, line: str) -> Iterator[Use]:
         part = log[log["shared"] == shared]
         if not len(part):
             continue
-        part = part[np.lexsort([part[n] for n in ("epoch", "thread", "block")])]  # stable: a thread's own order stays
+        part = part[
+            np.lexsort([part[n] for n in ("epoch", "thread", "block")])
+        ]  # stable: a thread's own order stays
         part = _joined(part) if shared else part
         group = _groups(part)
         units, least = (_wavefronts if shared else _sectors)(part, group)
         first = part[0]
-        yield Use(kernel, line, shared, bool(first["write"]), int(first["bytes"]), int(group.max()) + 1, units, least)
+        yield Use(
+            kernel,
+            line,
+            shared,
+            bool(first["write"]),
+            int(first["bytes"]),
+            int(group.max()) + 1,
+            units,
+            least,
+        )
 
 
 def _starts(log: Array) -> Array:
@@ -141,7 +169,8 @@ def _position(starts: Array) -> Array:
 
 
 def _joined(log: Array) -> Array:
-    """With vectors for neighbouring words that one thread touches in turn, as wide as all of the place allow."""
+    """With vectors for neighbouring words that one thread touches in turn, as wide as all of the
+    place allow."""
     width = int(log["bytes"][0])
     if width < WORD:
         return log
@@ -182,17 +211,29 @@ def _sectors(log: Array, group: Array) -> tuple[int, int]:
 def _wavefronts(log: Array, group: Array) -> tuple[int, int]:
     phases = max(1, int(log["bytes"][0]) // WORD)  # of a warp, unless they go as one
     whole = group * max(1, phases // 2) + log["thread"] % WARP * max(1, phases // 2) // WARP
-    part = np.where(_go_as_one(log, whole), 0, log["thread"] % WARP * phases // WARP % 2) if phases > 1 else 0
+    part = (
+        np.where(_go_as_one(log, whole), 0, log["thread"] % WARP * phases // WARP % 2)
+        if phases > 1
+        else 0
+    )
     of, word = _pieces(log, 2 * whole + part, WORD)
-    most = np.bincount(of * BANKS + word % BANKS, minlength=BANKS * (int(of.max()) + 1)).reshape(-1, BANKS).max(1)
+    most = (
+        np.bincount(of * BANKS + word % BANKS, minlength=BANKS * (int(of.max()) + 1))
+        .reshape(-1, BANKS)
+        .max(1)
+    )
     fewest = -(-np.bincount(_pieces(log, whole, WORD)[0]) // BANKS)
     return int(most.sum()), int(fewest.sum())
 
 
 def _go_as_one(log: Array, whole: Array) -> Array:
-    """Whether every thread of what may go as one has a neighbour that asks for the same, or nothing."""
+    """Whether every thread of what may go as one has a neighbour that asks for the same, or
+    nothing."""
     address = np.full((int(whole.max()) + 1, WARP), -1, np.int64)
     lane = log["thread"] % WARP
     address[whole, lane] = log["address"]
-    alike = [((address == address[:, np.arange(WARP) ^ apart]) | (address < 0)).all(1) for apart in (1, 2)]
+    alike = [
+        ((address == address[:, np.arange(WARP) ^ apart]) | (address < 0)).all(1)
+        for apart in (1, 2)
+    ]
     return (alike[0] | alike[1])[whole]

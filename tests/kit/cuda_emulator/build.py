@@ -1,4 +1,5 @@
-"""Machine code for the emulated device. In: CUDA C. Out: shared libraries, kept for a day in a folder of temporary files."""
+"""Machine code for the emulated device. In: CUDA C. Out: shared libraries, kept for a day in a
+folder of temporary files."""
 
 from __future__ import annotations
 
@@ -24,7 +25,10 @@ COMMON = ["-std=c++20", "-w", "-fPIC", "-shared", "-ffp-contract=off", f"-I{HERE
 KERNELS = ["-O1", "-fno-strict-aliasing", "-DWEFT_EMULATOR", "-include", "emulator.h"]
 RACES = ("-fsanitize=thread", "-g1")  # a runtime is preloaded
 INLINE = "-Dinline=inline __attribute__((always_inline))"
-AS_WRITTEN = ("-fno-tree-sra", "--param=max-completely-peel-times=0")  # a place for each access, in its width
+AS_WRITTEN = (
+    "-fno-tree-sra",
+    "--param=max-completely-peel-times=0",
+)  # a place for each access, in its width
 ACCESSES = (*RACES, INLINE, *AS_WRITTEN, "-nodefaultlibs")  # without that runtime
 DAY = 86400
 
@@ -48,7 +52,10 @@ def library(texts: Sequence[str], instrumented: Sequence[str] = ()) -> Path:
 
     Symbol s of text number i is `entry(s, i)`: different texts may have equal symbols.
     """
-    return _built("".join(_renamed(text, number) for number, text in enumerate(texts)), [*KERNELS, *instrumented])
+    return _built(
+        "".join(_renamed(text, number) for number, text in enumerate(texts)),
+        [*KERNELS, *instrumented],
+    )
 
 
 def entry(symbol: str, number: int) -> str:
@@ -67,21 +74,30 @@ def _renamed(text: str, number: int) -> str:
 def machine(races: bool = False) -> ctypes.CDLL:
     """The emulated device itself; its symbols are found by the libraries of kernels."""
     sources = "".join(f'#include "{p.name}"\n' for p in sorted(HERE.glob("*.cpp")))
-    found = ctypes.CDLL(str(_built(sources, ["-O2", *(["-DWEFT_TSAN"] if races else [])])), mode=ctypes.RTLD_GLOBAL)
+    found = ctypes.CDLL(
+        str(_built(sources, ["-O2", *(["-DWEFT_TSAN"] if races else [])])), mode=ctypes.RTLD_GLOBAL
+    )
     found.emulator_launch.restype = ctypes.c_char_p
     found.emulator_allocate.restype = ctypes.c_uint64
     return found
 
 
 def _built(text: str, flags: list[str]) -> Path:
-    out = _folder() / f"{hashlib.sha256((_sources() + repr(flags) + text).encode()).hexdigest()[:24]}.so"
+    out = (
+        _folder()
+        / f"{hashlib.sha256((_sources() + repr(flags) + text).encode()).hexdigest()[:24]}.so"
+    )
     if out.exists():
         os.utime(out)
         return out
     with tempfile.NamedTemporaryFile(dir=out.parent, suffix=".so", delete=False) as partial:
         command = [compiler() or "g++", *COMMON, *flags, "-x", "c++", "-", "-o", partial.name]
-        plain = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}  # of a process that looks for races
-        done = subprocess.run(command, env=plain, input=text.encode(), capture_output=True, check=False)
+        plain = {
+            k: v for k, v in os.environ.items() if k != "LD_PRELOAD"
+        }  # of a process that looks for races
+        done = subprocess.run(
+            command, env=plain, input=text.encode(), capture_output=True, check=False
+        )
     if done.returncode:
         os.unlink(partial.name)
         raise BuildError(done.stderr.decode(errors="replace"))
@@ -92,7 +108,10 @@ def _built(text: str, flags: list[str]) -> Path:
 @cache
 def _sources() -> str:
     """What a library depends on besides its text."""
-    return "".join(p.read_text() for p in sorted([*HERE.glob("*.h"), *HERE.glob("*.cpp"), *HEADERS.glob("*.cuh")]))
+    return "".join(
+        p.read_text()
+        for p in sorted([*HERE.glob("*.h"), *HERE.glob("*.cpp"), *HEADERS.glob("*.cuh")])
+    )
 
 
 @cache

@@ -1,7 +1,8 @@
-"""The emulated device behind the interface of runtime/cuda/driver.py. In: CUDA C, launches. Out: memory as a GPU leaves it.
+"""The emulated device behind the interface of runtime/cuda/driver.py. In: CUDA C, launches. Out:
+memory as a GPU leaves it.
 
-A fault of a kernel (an address out of bounds, a barrier that not all threads reach, ...) raises EmulatorError, which names the
-kernel, the block and the thread; the device stays usable.
+A fault of a kernel (an address out of bounds, a barrier that not all threads reach, ...) raises
+EmulatorError, which names the kernel, the block and the thread; the device stays usable.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from cuda_emulator import build, races
 
 MOST_ARGUMENTS = 4096  # bytes; the drivers of CUDA 12.1 and later take more
 FORWARD, REVERSE, RANDOM = 0, 1, 2
-NOTHING = Usage(registers=0, shared=0, spill_stores=0, spill_loads=0, local=0)  # a C++ compiler reports no more
+NOTHING = Usage(
+    registers=0, shared=0, spill_stores=0, spill_loads=0, local=0
+)  # a C++ compiler reports no more
 
 _MACHINE = threading.RLock()  # a process has one, whatever the number of drivers
 
@@ -31,7 +34,8 @@ class EmulatorError(RuntimeError):
 
 @dataclass(frozen=True)
 class Function:
-    """One kernel: its entry, the number of its arguments, and the dynamic shared memory it may have."""
+    """One kernel: its entry, the number of its arguments, and the dynamic shared memory it may
+    have."""
 
     name: str
     entry: Any
@@ -48,11 +52,14 @@ class Module:
         self.library = ctypes.CDLL(str(path))
 
     def function(self, name: str, shared: int) -> Function:
-        """Raises KeyError for a name that the text has not, ValueError for more shared memory than the device has."""
+        """Raises KeyError for a name that the text has not, ValueError for more shared memory than
+        the device has."""
         if name not in self.names:
             raise KeyError(name)
         if shared > self.driver.shared_limit:
-            raise ValueError(f"{name} needs {shared} bytes of shared memory; a block has {self.driver.shared_limit}")
+            raise ValueError(
+                f"{name} needs {shared} bytes of shared memory; a block has {self.driver.shared_limit}"
+            )
         entry = build.entry(name, self.number)
         arity = ctypes.c_int.in_dll(self.library, f"{entry}_arity").value
         return Function(name, self.library[f"{entry}_run"], arity, shared)
@@ -62,7 +69,8 @@ class Module:
 
 
 class EmulatorDriver:
-    """A device with settings to be changed at will: the order of threads, when copies arrive, how much memory there is."""
+    """A device with settings to be changed at will: the order of threads, when copies arrive, how
+    much memory there is."""
 
     name = "emulator"
     keeps_images = False  # on disk they would be taken for those of a GPU
@@ -78,7 +86,12 @@ class EmulatorDriver:
         seed: int = 0,
         late_copies: bool = True,
     ) -> None:
-        self.arch, self.multiprocessors, self.shared_limit, self.total_memory = arch, multiprocessors, shared_limit, total_memory
+        self.arch, self.multiprocessors, self.shared_limit, self.total_memory = (
+            arch,
+            multiprocessors,
+            shared_limit,
+            total_memory,
+        )
         self.order, self.seed, self.late_copies = order, seed, late_copies
         self.launches = 0
         self.sizes: dict[int, int] = {}  # of live allocations, by address
@@ -98,7 +111,9 @@ class EmulatorDriver:
         if new:
             path = build.library(new, self.instrumented)
             self._libraries.update({text: (path, number) for number, text in enumerate(new)})
-        return [Built(text.encode(), {name: NOTHING for name in build.symbols(text)}) for text in texts]
+        return [
+            Built(text.encode(), {name: NOTHING for name in build.symbols(text)}) for text in texts
+        ]
 
     def library(self, text: str) -> tuple[Path, int]:
         """Where a text's code is, and its number there."""
@@ -111,10 +126,15 @@ class EmulatorDriver:
     # ------------------------------------------------------------ memory
 
     def allocate(self, nbytes: int) -> int:
-        """Poisoned bytes at a multiple of 256, protected pages around them. Raises OutOfMemory beyond total_memory."""
+        """Poisoned bytes at a multiple of 256, protected pages around them. Raises OutOfMemory
+        beyond total_memory."""
         with _MACHINE:
             held = sum(self.sizes.values())
-            address = self._machine.emulator_allocate(ctypes.c_size_t(nbytes)) if held + nbytes <= self.total_memory else 0
+            address = (
+                self._machine.emulator_allocate(ctypes.c_size_t(nbytes))
+                if held + nbytes <= self.total_memory
+                else 0
+            )
             if not address:
                 raise OutOfMemory(nbytes, self.total_memory - held)
             self.sizes[address] = nbytes
@@ -147,7 +167,9 @@ class EmulatorDriver:
         self._run(lambda: ctypes.memset(to, byte, nbytes))
 
     def _check_device(self, address: int, nbytes: int) -> None:
-        if nbytes and not self._machine.emulator_holds(ctypes.c_uint64(address), ctypes.c_size_t(nbytes)):
+        if nbytes and not self._machine.emulator_holds(
+            ctypes.c_uint64(address), ctypes.c_size_t(nbytes)
+        ):
             raise EmulatorError(f"{nbytes} bytes at {address:#x} are not device memory")
 
     def _check_host(self, address: int) -> None:
@@ -156,19 +178,29 @@ class EmulatorDriver:
 
     # ------------------------------------------------------------ execution
 
-    def launch(self, function: Function, grid: int, block: int, arguments: bytes, shared: int) -> None:
+    def launch(
+        self, function: Function, grid: int, block: int, arguments: bytes, shared: int
+    ) -> None:
         """Raises ValueError for what a GPU refuses, EmulatorError for what a kernel does wrong."""
         if len(arguments) != 8 * function.arity:
-            raise ValueError(f"{function.name} takes {function.arity} arguments of 8 bytes, not {len(arguments)} bytes")
+            raise ValueError(
+                f"{function.name} takes {function.arity} arguments of 8 bytes, not {len(arguments)} bytes"
+            )
         if not (1 <= grid < 1 << 31 and 1 <= block <= 1024):
             raise ValueError(f"{function.name}: a grid of {grid} blocks of {block} threads")
         if len(arguments) > MOST_ARGUMENTS:
-            raise ValueError(f"{function.name}: {len(arguments)} bytes of arguments, limited to {MOST_ARGUMENTS}")
+            raise ValueError(
+                f"{function.name}: {len(arguments)} bytes of arguments, limited to {MOST_ARGUMENTS}"
+            )
         if shared > function.shared:
-            raise ValueError(f"{function.name}: {shared} bytes of shared memory, limited to {function.shared}")
+            raise ValueError(
+                f"{function.name}: {shared} bytes of shared memory, limited to {function.shared}"
+            )
         self._run(lambda: self._launch(function, grid, block, arguments, shared))
 
-    def _launch(self, function: Function, grid: int, block: int, arguments: bytes, shared: int) -> None:
+    def _launch(
+        self, function: Function, grid: int, block: int, arguments: bytes, shared: int
+    ) -> None:
         with _MACHINE:
             self.launches += 1
             failed = self._machine.emulator_launch(

@@ -1,6 +1,8 @@
-"""Launches kernels over NumPy arrays. In: a driver, CUDA C, arrays and integers. Out: the arrays as the kernel leaves them.
+"""Launches kernels over NumPy arrays. In: a driver, CUDA C, arrays and integers. Out: the arrays as
+the kernel leaves them.
 
-`gpu()` is a real device where there is one: what tests say of the helpers of kernels is then asked of it as well.
+`gpu()` is a real device where there is one: what tests say of the helpers of kernels is then asked
+of it as well.
 """
 
 from __future__ import annotations
@@ -48,14 +50,25 @@ def down(driver: Driver, address: int, like: Array) -> Array:
 
 
 def run(
-    driver: Driver, text: str, grid: int, block: int, arguments: list[Any], shared: int = 0, name: str | None = None
+    driver: Driver,
+    text: str,
+    grid: int,
+    block: int,
+    arguments: list[Any],
+    shared: int = 0,
+    name: str | None = None,
 ) -> list[Array]:
-    """Launches a kernel with arrays, then integers, then a status; gives the arrays, and the status, as they are then."""
+    """Launches a kernel with arrays, then integers, then a status; gives the arrays, and the
+    status, as they are then."""
     name = name or build.symbols(text)[0]
     function = driver.load(driver.build(text).image).function(name, shared)
     arrays = [*(a for a in arguments if isinstance(a, np.ndarray)), np.array([-1, 0])]
     addresses = [up(driver, a) for a in arrays]
-    words = [*addresses[:-1], *(a for a in arguments if not isinstance(a, np.ndarray)), addresses[-1]]
+    words = [
+        *addresses[:-1],
+        *(a for a in arguments if not isinstance(a, np.ndarray)),
+        addresses[-1],
+    ]
     try:
         driver.launch(function, grid, block, struct.pack(f"{len(words)}q", *words), shared)
         return [down(driver, address, a) for address, a in zip(addresses, arrays, strict=True)]

@@ -1,4 +1,5 @@
-"""Kernels under ThreadSanitizer: python -m cuda_emulator.races -m cuda_emulator.race_cases. Out: JSON, the error of each."""
+"""Kernels under ThreadSanitizer: python -m cuda_emulator.races -m cuda_emulator.race_cases. Out:
+JSON, the error of each."""
 
 from __future__ import annotations
 
@@ -23,9 +24,17 @@ RIGHT: dict[str, tuple[Any, ...]] = {
     "checks": (samples.CHECKS, 2, 64, [np.arange(128), LINE, 3]),
 }
 WRONG: dict[str, tuple[Any, ...]] = {
-    **{f"matmul {n}": (samples.with_fault(samples.MATMUL, n), *RIGHT["matmul"][1:]) for n in (1, 2)},
-    **{f"pipeline {n}": (samples.with_fault(samples.PIPELINE, n), *RIGHT["pipeline"][1:]) for n in (1, 2)},
-    **{f"tile {n}": (samples.with_fault(samples.tile("bf16"), n), *RIGHT["tile"][1:]) for n in (1, 2)},
+    **{
+        f"matmul {n}": (samples.with_fault(samples.MATMUL, n), *RIGHT["matmul"][1:]) for n in (1, 2)
+    },
+    **{
+        f"pipeline {n}": (samples.with_fault(samples.PIPELINE, n), *RIGHT["pipeline"][1:])
+        for n in (1, 2)
+    },
+    **{
+        f"tile {n}": (samples.with_fault(samples.tile("bf16"), n), *RIGHT["tile"][1:])
+        for n in (1, 2)
+    },
     "overlapping": (samples.OVERLAPPING, 2, 32, [LINE]),
 }
 

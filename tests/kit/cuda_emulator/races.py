@@ -1,7 +1,9 @@
-"""Runs Python under ThreadSanitizer, so that kernels report races: python -m cuda_emulator.races -m pytest test.py
+"""Runs Python under ThreadSanitizer, so that kernels report races: python -m cuda_emulator.races -m
+pytest test.py
 
-In such a process EmulatorDriver compiles kernels with instrumentation and raises EmulatorError for two threads of a launch, of
-one block or of two, that touch the same memory, one of them writing, without a barrier between. Takes a few times as long.
+In such a process EmulatorDriver compiles kernels with instrumentation and raises EmulatorError for
+two threads of a launch, of one block or of two, that touch the same memory, one of them writing,
+without a barrier between. Takes a few times as long.
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ LOG = "WEFT_EMULATOR_RACES"
 
 
 def sanitizer() -> str | None:
-    """The library of ThreadSanitizer beside g++, or None; it needs fixed addresses, which a container may forbid."""
+    """The library of ThreadSanitizer beside g++, or None; it needs fixed addresses, which a
+    container may forbid."""
     if shutil.which("g++") is None or shutil.which("setarch") is None:
         return None
     if subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False).returncode:
         return None
-    done = subprocess.run(["g++", "-print-file-name=libtsan.so"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["g++", "-print-file-name=libtsan.so"], capture_output=True, text=True, check=False
+    )
     path = Path(done.stdout.strip())
     return str(path.resolve()) if path.is_absolute() and path.exists() else None
 
@@ -36,7 +41,8 @@ def active() -> bool:
 
 
 def command(arguments: list[str], log: str) -> tuple[list[str], dict[str, str]]:
-    """What runs Python with these arguments under ThreadSanitizer, and its environment; reports go to `log`.<process>."""
+    """What runs Python with these arguments under ThreadSanitizer, and its environment; reports go
+    to `log`.<process>."""
     options = f"log_path={log} exitcode=0 report_thread_leaks=0 report_signal_unsafe=0"
     environment = os.environ | {"LD_PRELOAD": sanitizer() or "", "TSAN_OPTIONS": options, LOG: log}
     return ["setarch", "-R", sys.executable, *arguments], environment

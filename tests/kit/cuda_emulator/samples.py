@@ -1,4 +1,5 @@
-"""Kernels written by hand, right and wrong: what the tests of the emulator run. Text of CUDA C, as the code generator writes it.
+"""Kernels written by hand, right and wrong: what the tests of the emulator run. Text of CUDA C, as
+the code generator writes it.
 
 `with_fault(text)` gives the text with the line marked `// FAULT: replacement` replaced.
 """
@@ -175,8 +176,12 @@ C_TYPES = {
 def elementwise(name: str, expression: str, result: str, *operands: str) -> str:
     """y[i] = expression of a, b and c at i < n, for names of dtypes."""
     letters = "abc"[: len(operands)]
-    pointers = "".join(f"const {C_TYPES[d]}* p{x}, " for x, d in zip(letters, operands, strict=True))
-    values = "".join(f" {C_TYPES[d]} {x} = p{x}[i];" for x, d in zip(letters, operands, strict=True))
+    pointers = "".join(
+        f"const {C_TYPES[d]}* p{x}, " for x, d in zip(letters, operands, strict=True)
+    )
+    values = "".join(
+        f" {C_TYPES[d]} {x} = p{x}[i];" for x, d in zip(letters, operands, strict=True)
+    )
     return f"""
 #include "weft.cuh"
 extern "C" __global__ void __launch_bounds__(128) {name}_p0({pointers}{C_TYPES[result]}* y, long long n, weft_status* status) {{

@@ -1,4 +1,5 @@
-"""PyCUDA without a GPU. In: the CUDA headers, a package index. Out: the folders of a stand-in libcuda and of PyCUDA built for it.
+"""PyCUDA without a GPU. In: the CUDA headers, a package index. Out: the folders of a stand-in
+libcuda and of PyCUDA built for it.
 
 Both are kept beside other temporary files: PyCUDA takes minutes to build.
 """
@@ -20,11 +21,20 @@ import pytest
 from weft.codegen.cuda.toolchain import toolkit
 
 VERSION = "2026.1"
-PARTS = ("platformdirs", "siphash24", "markupsafe", "typing-extensions", "pytools", "mako")  # what PyCUDA imports
+PARTS = (
+    "platformdirs",
+    "siphash24",
+    "markupsafe",
+    "typing-extensions",
+    "pytools",
+    "mako",
+)  # what PyCUDA imports
 KEPT = Path(tempfile.gettempdir()) / f"weft_pycuda_{VERSION}_{sys.implementation.cache_tag}"
 SOURCE = Path(__file__).parent / "libcuda.cpp"
 PROTOTYPES = "#include <cuda.h>\n#include <cudaProfiler.h>\n"
-MISSING = 'extern "C" __attribute__((weak)) int {name}() {{ return 801; }}\n'  # CUDA_ERROR_NOT_SUPPORTED
+MISSING = (
+    'extern "C" __attribute__((weak)) int {name}() {{ return 801; }}\n'  # CUDA_ERROR_NOT_SUPPORTED
+)
 
 
 @cache
@@ -37,14 +47,25 @@ def root() -> Path:
 
 
 def made(source: Path, name: str, *arguments: str) -> Path:
-    """A shared library of a source here, in a folder named after what it says: checkouts may differ in it."""
+    """A shared library of a source here, in a folder named after what it says: checkouts may differ
+    in it."""
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
     out = KEPT / digest / name
     if not out.exists():
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=KEPT) as work:
             new = Path(work) / name
-            options = ["-std=c++17", "-O1", "-g", "-shared", "-fPIC", *arguments, "-o", str(new), "-ldl"]
+            options = [
+                "-std=c++17",
+                "-O1",
+                "-g",
+                "-shared",
+                "-fPIC",
+                *arguments,
+                "-o",
+                str(new),
+                "-ldl",
+            ]
             subprocess.run(["g++", str(source), *options], check=True)
             new.replace(out)
     return out
@@ -56,7 +77,9 @@ def library() -> Path:
     KEPT.mkdir(parents=True, exist_ok=True)
     include = f"-I{root() / 'include'}"
     command = ["g++", include, "-x", "c++", "-E", "-P", "-"]
-    shown = subprocess.run(command, input=PROTOTYPES, text=True, capture_output=True, check=True).stdout
+    shown = subprocess.run(
+        command, input=PROTOTYPES, text=True, capture_output=True, check=True
+    ).stdout
     names = sorted(set(re.findall(r"CUresult\s+(cu[A-Z]\w*)\s*\(", shown)))
     with tempfile.NamedTemporaryFile("w", suffix=".cpp", dir=KEPT) as rest:
         rest.write("".join(MISSING.format(name=name) for name in names))
@@ -97,8 +120,12 @@ def wheel(work: Path) -> str:
 def pip(*arguments: str, **environment: str) -> None:
     """Runs pip. Skips the test where it fails for want of the network."""
     command = [sys.executable, "-m", "pip", *arguments[:1], "--quiet", "--no-input", *arguments[1:]]
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-    if done.returncode and re.search(r"No matching distribution|Connection|No module named pip", done.stderr):
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    if done.returncode and re.search(
+        r"No matching distribution|Connection|No module named pip", done.stderr
+    ):
         pytest.skip("PyCUDA could not be fetched")
     assert done.returncode == 0, done.stderr[-4000:]
 

@@ -1,4 +1,5 @@
-"""DataLoader, samplers and data sets: which rows come when, what a batch is, threads that end, draws that repeat."""
+"""DataLoader, samplers and data sets: which rows come when, what a batch is, threads that end,
+draws that repeat."""
 
 from __future__ import annotations
 
@@ -82,7 +83,11 @@ def test_drop_last_drops_the_short_batch() -> None:
 
 
 def test_an_empty_data_set_has_no_batches() -> None:
-    assert rows(data.DataLoader(Numbers(0), 3)) == rows(data.DataLoader(Numbers(0), 3, shuffle=True)) == []
+    assert (
+        rows(data.DataLoader(Numbers(0), 3))
+        == rows(data.DataLoader(Numbers(0), 3, shuffle=True))
+        == []
+    )
 
 
 def test_shuffling_gives_every_row_once_in_another_order_each_pass() -> None:
@@ -102,7 +107,8 @@ def test_the_seed_decides_the_order(prefetch: int, threaded: None) -> None:
 
 
 def test_a_permutation_is_the_same_everywhere() -> None:
-    """A checkpoint may be resumed with another NumPy or processor: the order of a draw is a known answer."""
+    """A checkpoint may be resumed with another NumPy or processor: the order of a draw is a known
+    answer."""
     wf.manual_seed(5)
     assert flat(data.DataLoader(Numbers(10), 4, shuffle=True)) == [7, 4, 5, 1, 9, 6, 8, 0, 2, 3]
 
@@ -143,7 +149,9 @@ class Noisy(Numbers):
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_what_a_data_set_draws_depends_on_its_batch_alone(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_data_set_draws_depends_on_its_batch_alone(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither the thread that fetches nor what is drawn meanwhile matters."""
 
     def noise(slow: float, draws: int) -> list[Any]:
@@ -207,7 +215,11 @@ def test_batches_are_those_of_torch(n: int, size: int, drop_last: bool) -> None:
     theirs = torch.utils.data.DataLoader(items, size, drop_last=drop_last)
     assert len(ours) == len(theirs)
     for (a, b), (c, d) in zip(ours, theirs, strict=True):
-        assert a.tolist() == c.tolist() and b["half"].tolist() == d["half"].tolist() and a.dtype.name == "int64"
+        assert (
+            a.tolist() == c.tolist()
+            and b["half"].tolist() == d["half"].tolist()
+            and a.dtype.name == "int64"
+        )
 
 
 def test_a_data_set_without_length_needs_a_sampler() -> None:
@@ -238,7 +250,9 @@ def test_a_random_sampler_with_replacement_repeats_rows() -> None:
 
 
 def test_batches_of_a_sampler_are_arrays_and_of_an_iterable_lists() -> None:
-    assert [type(b) for b in data.BatchSampler(data.SequentialSampler(range(2)), 2, False)] == [np.ndarray]
+    assert [type(b) for b in data.BatchSampler(data.SequentialSampler(range(2)), 2, False)] == [
+        np.ndarray
+    ]
     assert list(data.BatchSampler(iter("abc"), 2, True)) == [["a", "b"]]
 
 
@@ -285,24 +299,38 @@ def test_a_batch_has_the_structure_of_an_item() -> None:
     items = [{"pair": Pair(i, [i, f"{i}"]), "raw": b"x"} for i in range(2)]
     batch = next(iter(data.DataLoader(items, 2)))
     assert type(batch["pair"]) is Pair and batch["pair"].x.tolist() == [0, 1]
-    assert batch["pair"].y[0].tolist() == [0, 1] and batch["pair"].y[1] == ["0", "1"] and batch["raw"] == [b"x", b"x"]
+    assert (
+        batch["pair"].y[0].tolist() == [0, 1]
+        and batch["pair"].y[1] == ["0", "1"]
+        and batch["raw"] == [b"x", b"x"]
+    )
 
 
 @pytest.mark.parametrize(
     ("items", "error", "says"),
     [
-        ([np.zeros(2), np.zeros(3)], ValueError, r"items of one batch have shapes \(2,\) and \(3,\): pass a collate_fn"),
+        (
+            [np.zeros(2), np.zeros(3)],
+            ValueError,
+            r"items of one batch have shapes \(2,\) and \(3,\): pass a collate_fn",
+        ),
         ([(1, 2), (1,)], ValueError, "1 and 2 fields"),
         ([None, None], TypeError, "items with None do not make a batch: pass a collate_fn"),
         ([{1}, {2}], TypeError, r"items with \{1\} do not make a batch"),
-        ([(1, 0), ("a", 0)], TypeError, "the items of one batch, of int and str, are not alike: pass a collate_fn"),
+        (
+            [(1, 0), ("a", 0)],
+            TypeError,
+            "the items of one batch, of int and str, are not alike: pass a collate_fn",
+        ),
         ([np.zeros(2), 1.0], TypeError, "of float and ndarray, are not alike"),
         ([1, wf.zeros(2)], TypeError, "of Tensor and int, are not alike"),
         ([{"a": 1}, {"b": 1}], TypeError, "of dict, are not alike"),
     ],
     ids=["shapes", "fields", "none", "set", "text", "array", "tensor", "keys"],
 )
-def test_items_that_make_no_batch_are_named(items: list[Any], error: type[Exception], says: str) -> None:
+def test_items_that_make_no_batch_are_named(
+    items: list[Any], error: type[Exception], says: str
+) -> None:
     with pytest.raises(error, match=says):
         next(iter(data.DataLoader(items, 2)))
 
@@ -322,7 +350,9 @@ def test_a_batch_is_memory_of_its_own() -> None:
 def test_a_jitted_step_takes_batches_and_gives_what_arrays_give() -> None:
     x = np.arange(12, dtype=np.float32).reshape(6, 2)
     step = wf.jit(lambda a, b: (a * 2).sum() + b.float().sum())
-    found = [step(*batch).item() for batch in data.DataLoader(data.TensorDataset(x, np.arange(6)), 3)]
+    found = [
+        step(*batch).item() for batch in data.DataLoader(data.TensorDataset(x, np.arange(6)), 3)
+    ]
     assert found == [step(x[:3], np.arange(3)).item(), step(x[3:], np.arange(3, 6)).item()]
 
 
@@ -342,7 +372,10 @@ class Whole(Numbers):
 def test_a_data_set_that_takes_rows_is_asked_for_whole_batches() -> None:
     whole = Whole(5)
     assert rows(data.DataLoader(whole, 2)) == [[0, 10], [20, 30], [40]] and whole.calls == 3
-    assert rows(data.DataLoader(whole, 2, collate_fn=np.asarray)) == [[0, 1], [2, 3], [4]] and whole.calls == 3
+    assert (
+        rows(data.DataLoader(whole, 2, collate_fn=np.asarray)) == [[0, 1], [2, 3], [4]]
+        and whole.calls == 3
+    )
 
 
 def test_rows_of_arrays_stay_together() -> None:
@@ -355,7 +388,10 @@ def test_rows_of_arrays_stay_together() -> None:
 def test_a_transform_changes_the_first_field() -> None:
     pairs = data.TensorDataset(np.arange(4), np.arange(4), transform=lambda x: x * 0.5)
     assert pairs[3] == (1.5, 3)
-    assert [b.tolist() for b in next(iter(data.DataLoader(pairs, 4)))] == [[0, 0.5, 1, 1.5], [0, 1, 2, 3]]
+    assert [b.tolist() for b in next(iter(data.DataLoader(pairs, 4)))] == [
+        [0, 0.5, 1, 1.5],
+        [0, 1, 2, 3],
+    ]
 
 
 def test_subsets_and_joins_give_the_rows_that_they_name() -> None:
@@ -382,11 +418,16 @@ def test_joins_keep_texts_and_dicts() -> None:
     assert batch["t"] == ["c", "a", "b"] and batch["n"].tolist() == [3, 1, 2]
 
 
-@pytest.mark.parametrize(("lengths", "sizes"), [([3, 7], [3, 7]), ([0.5, 0.5], [5, 5]), ([1 / 3] * 3, [4, 3, 3]), ([1.0], [10])])
+@pytest.mark.parametrize(
+    ("lengths", "sizes"),
+    [([3, 7], [3, 7]), ([0.5, 0.5], [5, 5]), ([1 / 3] * 3, [4, 3, 3]), ([1.0], [10])],
+)
 def test_a_random_split_shares_all_rows_out(lengths: list[float], sizes: list[int]) -> None:
     parts = data.random_split(data.TensorDataset(np.arange(10)), lengths)
     assert [len(p) for p in parts] == sizes
-    assert sorted(int(x) for p in parts for (x,) in (p[i] for i in range(len(p)))) == list(range(10))
+    assert sorted(int(x) for p in parts for (x,) in (p[i] for i in range(len(p)))) == list(
+        range(10)
+    )
 
 
 # ---------------------------------------------------------------- the thread
@@ -417,9 +458,16 @@ class Timed(Numbers):
 
 @pytest.mark.parametrize(
     ("each", "by_thread"),
-    [([0.0] * 6, 0), ([9.0, 0.0, 0.0, 9.0, 0.0, 0.0], 0), ([9.0, 9.0, 0.0, 0.0, 0.0, 0.0], 4), ([0.0, *[9.0] * 5], 3)],
+    [
+        ([0.0] * 6, 0),
+        ([9.0, 0.0, 0.0, 9.0, 0.0, 0.0], 0),
+        ([9.0, 9.0, 0.0, 0.0, 0.0, 0.0], 4),
+        ([0.0, *[9.0] * 5], 3),
+    ],
 )
-def test_a_thread_starts_behind_two_slow_batches(each: list[float], by_thread: int, monkeypatch: Any) -> None:
+def test_a_thread_starts_behind_two_slow_batches(
+    each: list[float], by_thread: int, monkeypatch: Any
+) -> None:
     timed = Timed(each)
     monkeypatch.setattr(prefetch, "perf_counter", lambda: timed.now)
     batches = iter(data.DataLoader(timed, 1))
@@ -496,7 +544,9 @@ def test_batches_that_are_not_used_are_let_go(threaded: None) -> None:
 
     for _ in data.DataLoader(Numbers(10), collate_fn=collate):
         time.sleep(0.002)
-        assert sum(ref() is not None for ref in kept) <= 4  # one in use, two made, one in the making
+        assert (
+            sum(ref() is not None for ref in kept) <= 4
+        )  # one in use, two made, one in the making
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -524,7 +574,10 @@ def test_ctrl_c_while_waiting_loses_no_batch(threaded: None) -> None:
     assert [b.item() for b in batches] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("how", ["", "raise SystemExit(0)", "import threading; threading.Timer(0, list, [batches]).start()"])
+@pytest.mark.parametrize(
+    "how",
+    ["", "raise SystemExit(0)", "import threading; threading.Timer(0, list, [batches]).start()"],
+)
 def test_a_process_ends_in_the_middle_of_a_pass(how: str) -> None:
     script = f"""
 import time
@@ -536,7 +589,9 @@ batches = iter(data.DataLoader(Slow(), 2, sampler=range(30)))
 next(batches); next(batches)
 {how}
 """
-    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -553,11 +608,15 @@ batches = iter(data.DataLoader(Hangs()))
 next(batches)
 """
     start = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "") and time.monotonic() - start < 30
 
 
-def test_without_more_threads_batches_are_made_in_turn(threaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_more_threads_batches_are_made_in_turn(
+    threaded: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -583,7 +642,9 @@ def test_without_more_threads_batches_are_made_in_turn(threaded: None, monkeypat
     ],
     ids=lambda x: "-".join(x) if isinstance(x, dict) else None,
 )
-def test_wrong_arguments_of_a_loader(arguments: dict[str, Any], error: type[Exception], says: str) -> None:
+def test_wrong_arguments_of_a_loader(
+    arguments: dict[str, Any], error: type[Exception], says: str
+) -> None:
     with pytest.raises(error, match=says):
         data.DataLoader(Numbers(3), **arguments)
 
@@ -611,7 +672,9 @@ def test_wrong_arguments_of_data_sets() -> None:
     with pytest.raises(TypeError, match=r"the index must be an int, not slice\(1, 2, None\)"):
         data.ConcatDataset([ten])[1:2]
     for wrong in (lambda: ten + 3, lambda: data.Subset(3, [0]), lambda: data.random_split(3, [3])):
-        with pytest.raises(TypeError, match="a data set has items and a length, but 3 has no __getitem__"):
+        with pytest.raises(
+            TypeError, match="a data set has items and a length, but 3 has no __getitem__"
+        ):
             wrong()
     with pytest.raises(TypeError, match="transform must be a function, not 3"):
         data.TensorDataset(np.zeros(2), transform=3)

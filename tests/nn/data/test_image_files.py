@@ -1,4 +1,5 @@
-"""nn/data: idx files and what is said of damaged ones, where image sets come from, the embedded digits."""
+"""nn/data: idx files and what is said of damaged ones, where image sets come from, the embedded
+digits."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ def write_mnist(folder: Path, train: int = 7, test: int = 3) -> None:
     for split, n in (("train", train), ("t10k", test)):
         images = rng.integers(0, 256, (n, 28, 28), dtype=np.uint8)
         (folder / f"{split}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
-        (folder / f"{split}-labels-idx1-ubyte").write_bytes(idx((np.arange(n) % 10).astype(np.uint8)))
+        (folder / f"{split}-labels-idx1-ubyte").write_bytes(
+            idx((np.arange(n) % 10).astype(np.uint8))
+        )
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "i4", "f4", "f8"])
@@ -61,7 +64,20 @@ GOOD = idx(np.zeros((2, 3), np.uint8))
         (gzip.compress(GOOD)[:12] + b"\xff" * 20, "not an idx file"),
         (gzip.compress(GOOD)[:-8] + b"\0" * 8, "cannot be decompressed"),
     ],
-    ids=["empty", "text", "type", "header", "short", "long", "axes", "nothing", "huge", "cut-gzip", "bad-gzip", "bad-crc"],
+    ids=[
+        "empty",
+        "text",
+        "type",
+        "header",
+        "short",
+        "long",
+        "axes",
+        "nothing",
+        "huge",
+        "cut-gzip",
+        "bad-gzip",
+        "bad-crc",
+    ],
 )
 def test_damaged_idx_says_what_is_wrong(tmp_path: Path, contents: bytes, says: str) -> None:
     path = tmp_path / "file"
@@ -71,14 +87,18 @@ def test_damaged_idx_says_what_is_wrong(tmp_path: Path, contents: bytes, says: s
     assert str(path) in str(e.value)
 
 
-@pytest.mark.parametrize("read", [data.read_idx, lambda path: [*data.read_lines(path)]], ids=["idx", "lines"])
+@pytest.mark.parametrize(
+    "read", [data.read_idx, lambda path: [*data.read_lines(path)]], ids=["idx", "lines"]
+)
 def test_a_file_that_grows_when_it_is_decompressed_takes_no_more_memory_than_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Any
 ) -> None:
     monkeypatch.setattr(data.text, "LONGEST", 1 << 16)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(GOOD + bytes(1 << 26)))
     tracemalloc.start()
-    with pytest.raises(data.DataError, match=r"bomb\.gz(: damaged: .* holds more|, line 1: longer than)"):
+    with pytest.raises(
+        data.DataError, match=r"bomb\.gz(: damaged: .* holds more|, line 1: longer than)"
+    ):
         read(tmp_path / "bomb.gz")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -127,22 +147,35 @@ def test_path_comes_before_option_before_download_before_digits(
         monkeypatch.setattr(sources, "download", lambda source: None)
         train, _ = load()
         assert len(train) == 1437
-        name, url = ("MNIST", sets.MNIST.url) if load is data.mnist else ("Fashion-MNIST", sets.FASHION_MNIST.url)
+        name, url = (
+            ("MNIST", sets.MNIST.url)
+            if load is data.mnist
+            else ("Fashion-MNIST", sets.FASHION_MNIST.url)
+        )
         how = "set WEFT_DATA_DIR, or give a folder with its files"
         for pooch, why in ((None, "pooch is not installed"), (object(), f"from {url}")):
             monkeypatch.setattr(sources, "_pooch", lambda pooch=pooch: pooch)
-            assert load()[0].source == f"scikit-learn digits, in place of {name}: no download ({why}); {how}"
+            assert (
+                load()[0].source
+                == f"scikit-learn digits, in place of {name}: no download ({why}); {how}"
+            )
 
 
 def test_a_data_dir_that_is_no_folder_is_named(tmp_path: Path) -> None:
-    with options.override(data_dir=tmp_path / "none"), pytest.raises(data.DataError, match="WEFT_DATA_DIR: there is no folder"):
+    with (
+        options.override(data_dir=tmp_path / "none"),
+        pytest.raises(data.DataError, match="WEFT_DATA_DIR: there is no folder"),
+    ):
         data.mnist()
 
 
 def test_a_set_that_is_not_complete_is_refused(tmp_path: Path) -> None:
     write_mnist(tmp_path / "mnist")
     (tmp_path / "mnist" / "t10k-labels-idx1-ubyte").unlink()
-    with options.override(data_dir=tmp_path), pytest.raises(data.DataError, match="mnist: there is no t10k-labels"):
+    with (
+        options.override(data_dir=tmp_path),
+        pytest.raises(data.DataError, match="mnist: there is no t10k-labels"),
+    ):
         data.mnist()
 
 
@@ -169,7 +202,9 @@ class FakePooch:
 
 
 @pytest.mark.parametrize("source", [sets.MNIST, sets.FASHION_MNIST], ids=lambda source: source.name)
-def test_download_verifies_checksums(source: sources.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_verifies_checksums(
+    source: sources.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake = FakePooch(None)
     monkeypatch.setattr(sources, "import_module", fake)
     assert sources.download(source, tmp_path) == tmp_path
@@ -181,7 +216,9 @@ def test_download_without_network_gives_none_and_with_a_bad_checksum_raises(
 ) -> None:
     monkeypatch.setattr(sources, "import_module", FakePooch(ConnectionError("no network")))
     assert sources.download(sets.MNIST, tmp_path) is None
-    monkeypatch.setattr(sources, "import_module", FakePooch(ValueError("SHA256 hash does not match")))
+    monkeypatch.setattr(
+        sources, "import_module", FakePooch(ValueError("SHA256 hash does not match"))
+    )
     with pytest.raises(data.DataError, match="known checksum"):
         sources.download(sets.MNIST, tmp_path)
 
@@ -207,7 +244,9 @@ def test_resize_is_bilinear() -> None:
 
 
 def numbered(n: int) -> data.Images:
-    return data.Images(np.arange(n, dtype=np.uint8).reshape(n, 1, 1, 1), np.arange(n, dtype=np.uint8), "numbers")
+    return data.Images(
+        np.arange(n, dtype=np.uint8).reshape(n, 1, 1, 1), np.arange(n, dtype=np.uint8), "numbers"
+    )
 
 
 def test_images_are_a_data_set_of_pairs() -> None:
@@ -226,7 +265,12 @@ def test_images_are_shown_in_a_line() -> None:
 def test_a_transform_sees_images_as_files_give_them(channels: int, seen: tuple[int, ...]) -> None:
     pixels = np.arange(4 * channels * 6, dtype=np.uint8).reshape(4, channels, 2, 3)
     shapes = []
-    images = data.Images(pixels, np.zeros(4, np.uint8), "made", transform=lambda image: shapes.append(image.shape) or image * 2)
+    images = data.Images(
+        pixels,
+        np.zeros(4, np.uint8),
+        "made",
+        transform=lambda image: shapes.append(image.shape) or image * 2,
+    )
     batch, _ = next(iter(nn.data.DataLoader(images, 4)))
     assert shapes == [seen] * 4 and np.array_equal(images[3][0], batch[3].numpy())
     expected = 2 * (pixels[:, 0] if channels == 1 else pixels.transpose(0, 2, 3, 1))

@@ -61,13 +61,19 @@ def test_points_are_a_data_set() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        (("ring", 5), ValueError, "name must be 'simple', 'diag', 'split', 'xor', 'circle' or 'spiral', not 'ring'"),
+        (
+            ("ring", 5),
+            ValueError,
+            "name must be 'simple', 'diag', 'split', 'xor', 'circle' or 'spiral', not 'ring'",
+        ),
         ((3, 5), ValueError, "name must be 'simple'"),
         (("xor", 0), ValueError, "n must be at least 1, not 0"),
         (("xor", 2.5), TypeError, r"n must be an int, not 2\.5"),
         (("xor", 5, -1), ValueError, "seed must be at least 0, not -1"),
     ],
 )
-def test_wrong_arguments_are_named(arguments: tuple[Any, ...], error: type[Exception], says: str) -> None:
+def test_wrong_arguments_are_named(
+    arguments: tuple[Any, ...], error: type[Exception], says: str
+) -> None:
     with pytest.raises(error, match=says):
         data.points(*arguments)

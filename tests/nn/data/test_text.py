@@ -1,4 +1,5 @@
-"""Text in nn/data: tokens, vocabularies, padding, SST-2, the embedded reviews, word vectors, damaged files."""
+"""Text in nn/data: tokens, vocabularies, padding, SST-2, the embedded reviews, word vectors,
+damaged files."""
 
 from __future__ import annotations
 
@@ -49,7 +50,13 @@ SENTENCES = [["b", "a", "c"], ["a", "b"], ["a", "<pad>"]]
 
 def test_the_most_frequent_tokens_come_first_and_equals_by_alphabet() -> None:
     assert Vocabulary.from_sentences(SENTENCES).tokens == ["<pad>", "<unk>", "a", "b", "c"]
-    assert Vocabulary.from_sentences(reversed(SENTENCES)).tokens == ["<pad>", "<unk>", "a", "b", "c"]
+    assert Vocabulary.from_sentences(reversed(SENTENCES)).tokens == [
+        "<pad>",
+        "<unk>",
+        "a",
+        "b",
+        "c",
+    ]
     assert Vocabulary.from_sentences([["z", "y"]]).tokens[2:] == ["y", "z"]
 
 
@@ -63,7 +70,12 @@ def test_decode_undoes_encode_of_known_tokens() -> None:
     words = Vocabulary(["a", "b", "c"])
     assert words.decode(words.encode(["c", "a", "x"])) == ["c", "a", "<unk>"]
     assert words.decode(np.array([0, 4])) == ["<pad>", "c"]
-    assert "a" in words and "x" not in words and list(words) == words.tokens and repr(words) == "Vocabulary(5 tokens)"
+    assert (
+        "a" in words
+        and "x" not in words
+        and list(words) == words.tokens
+        and repr(words) == "Vocabulary(5 tokens)"
+    )
 
 
 def test_json_keeps_a_vocabulary() -> None:
@@ -79,13 +91,21 @@ def test_other_json_is_refused(text: str) -> None:
 
 def test_text_that_is_not_tokenized_is_refused() -> None:
     says = "expected a list of tokens, not the text 'good film': tokenize it"
-    for call in (Vocabulary, Vocabulary(["good"]).encode, lambda text: Vocabulary.from_sentences([text])):
+    for call in (
+        Vocabulary,
+        Vocabulary(["good"]).encode,
+        lambda text: Vocabulary.from_sentences([text]),
+    ):
         with pytest.raises(TypeError, match=says):
             call("good film")
 
 
 def test_wrong_arguments_of_vocabularies_are_named() -> None:
-    for call in (Vocabulary, Vocabulary(["good"]).encode, lambda tokens: Vocabulary.from_sentences([tokens])):
+    for call in (
+        Vocabulary,
+        Vocabulary(["good"]).encode,
+        lambda tokens: Vocabulary.from_sentences([tokens]),
+    ):
         with pytest.raises(TypeError, match="every token must be a str, not 7"):
             call(["a", 7])
         with pytest.raises(TypeError, match="a list of tokens must be a sequence, not 7"):
@@ -110,7 +130,9 @@ def test_rows_are_cut_or_filled_to_one_length() -> None:
 
 
 @pytest.mark.parametrize(("rows", "shape"), [([], (0, 0)), ([[]], (1, 0)), ([[1]], (1, 1))])
-def test_padded_rows_are_int64_of_the_longest(rows: list[list[int]], shape: tuple[int, int]) -> None:
+def test_padded_rows_are_int64_of_the_longest(
+    rows: list[list[int]], shape: tuple[int, int]
+) -> None:
     out = data.pad_sequences(rows)
     assert out.dtype == np.int64 and out.shape == shape
 
@@ -143,11 +165,19 @@ def test_sst2_is_found_in_the_folder_or_below(tmp_path: Path, sub: str) -> None:
     write_sst2(tmp_path / sub, "a fine caf\u00e9 \t1", "`` no '' \" wit\t0")
     train, dev = data.sst2(tmp_path)
     assert train.texts == dev.texts == ["a fine caf\u00e9", "`` no '' \" wit"]
-    assert train.labels.dtype == np.int64 and train.labels.tolist() == [1, 0] and "train.tsv" in train.source
-    assert len(train) == 2 and train.first(1).texts == train.texts[:1] and train.first(None) is train
+    assert (
+        train.labels.dtype == np.int64
+        and train.labels.tolist() == [1, 0]
+        and "train.tsv" in train.source
+    )
+    assert (
+        len(train) == 2 and train.first(1).texts == train.texts[:1] and train.first(None) is train
+    )
 
 
-def test_path_comes_before_option_before_download_before_reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_comes_before_option_before_download_before_reviews(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("path", "option/sst2"):
         write_sst2(tmp_path / name, f"{name}\t1")
     (tmp_path / "net").mkdir()
@@ -156,15 +186,24 @@ def test_path_comes_before_option_before_download_before_reviews(tmp_path: Path,
             archive.writestr(f"SST-2/{name}", "sentence\tlabel\nnet\t0\n")
     monkeypatch.setattr(glue, "download", lambda source: tmp_path / "net")
     with options.override(data_dir=tmp_path / "option"):
-        assert [data.sst2(path)[0].texts for path in (tmp_path / "path", None)] == [["path"], ["option/sst2"]]
+        assert [data.sst2(path)[0].texts for path in (tmp_path / "path", None)] == [
+            ["path"],
+            ["option/sst2"],
+        ]
     for folder in (None, tmp_path):  # where WEFT_DATA_DIR has other sets
         with options.override(data_dir=folder):
             assert data.sst2()[1].texts == ["net"]
     monkeypatch.setattr(glue, "download", lambda source: None)
     with options.override(data_dir=None):
         train, dev = data.sst2()
-    assert (len(train), len(dev)) == (4000, 500) and not set(train.texts) & set(dev.texts) and train.source == dev.source
-    assert train.source.startswith("embedded grammar of film reviews, in place of SST-2: no download (")
+    assert (
+        (len(train), len(dev)) == (4000, 500)
+        and not set(train.texts) & set(dev.texts)
+        and train.source == dev.source
+    )
+    assert train.source.startswith(
+        "embedded grammar of film reviews, in place of SST-2: no download ("
+    )
     assert 240 < dev.labels.sum() < 260
 
 
@@ -178,15 +217,31 @@ def test_a_zipped_file_is_read(tmp_path: Path) -> None:
     [
         (b"", "there is no sentence in it"),
         (b"sentence\tlabel\n", "there is no sentence in it"),
-        (b"index\tsentence\n0\tx\n", r"line 1: expected 'sentence\\tlabel', found 'index\\tsentence'"),
-        (b"sentence\tlabel\nfine\t1\nfine\n", "line 3: expected a sentence, a tab and the label 0 or 1, found 'fine'"),
+        (
+            b"index\tsentence\n0\tx\n",
+            r"line 1: expected 'sentence\\tlabel', found 'index\\tsentence'",
+        ),
+        (
+            b"sentence\tlabel\nfine\t1\nfine\n",
+            "line 3: expected a sentence, a tab and the label 0 or 1, found 'fine'",
+        ),
         (b"sentence\tlabel\nfine\t2\n", "line 2: .* found 'fine"),
         (b"sentence\tlabel\nfine\t1\t0\n", "line 2: "),
         (b"sentence\tlabel\n \t1\n", "line 2: "),
         (b"sentence\tlabel\n\xff\xfe\t1\n", "line 2: not UTF-8 text"),
         (gzip.compress(b"sentence\tlabel\nfine\t1\n")[:-9], "damaged: it cannot be decompressed"),
     ],
-    ids=["empty", "no-rows", "test-file", "no-label", "label", "three", "no-text", "latin", "cut-gzip"],
+    ids=[
+        "empty",
+        "no-rows",
+        "test-file",
+        "no-label",
+        "label",
+        "three",
+        "no-text",
+        "latin",
+        "cut-gzip",
+    ],
 )
 def test_damaged_sentences_say_where(tmp_path: Path, contents: bytes, says: str) -> None:
     path = tmp_path / "train.tsv"
@@ -197,7 +252,9 @@ def test_damaged_sentences_say_where(tmp_path: Path, contents: bytes, says: str)
 
 
 def test_missing_sentences_are_named(tmp_path: Path) -> None:
-    with pytest.raises(data.DataError, match=r"there is no train\.tsv in it, nor in its subfolder sst2 or SST-2"):
+    with pytest.raises(
+        data.DataError, match=r"there is no train\.tsv in it, nor in its subfolder sst2 or SST-2"
+    ):
         data.sst2(tmp_path)
     (tmp_path / "train.tsv").write_text("sentence\tlabel\nfine\t1\n")
     with pytest.raises(data.DataError, match=r"dev\.tsv: cannot be read: No such file"):
@@ -211,7 +268,10 @@ def test_all_of_sst2_is_read() -> None:
     if folder is None or not (folder / "sst2").is_dir():
         pytest.skip("no SST-2: WEFT_DATA_DIR names no folder with it")
     train, dev = data.sst2(folder)
-    assert (len(train), len(dev)) == (67349, 872) and (int(train.labels.sum()), int(dev.labels.sum())) == (37569, 444)
+    assert (len(train), len(dev)) == (67349, 872) and (
+        int(train.labels.sum()),
+        int(dev.labels.sum()),
+    ) == (37569, 444)
 
 
 # ---------------------------------------------------------------- batches of similar length
@@ -223,7 +283,9 @@ def test_each_row_is_in_one_batch(rows: int, drop_last: bool) -> None:
     sampler = data.BucketBatchSampler(np.arange(rows) % 7, 4, drop_last, pool=2)
     batches = list(sampler)
     found = np.concatenate(batches) if batches else np.zeros(0, np.int64)
-    assert len(batches) == len(sampler) and len(set(found.tolist())) == len(found) == (rows // 4 * 4 if drop_last else rows)
+    assert len(batches) == len(sampler) and len(set(found.tolist())) == len(found) == (
+        rows // 4 * 4 if drop_last else rows
+    )
     assert sorted(map(len, batches))[1:] == [4] * (len(batches) - 1)
 
 
@@ -256,7 +318,10 @@ def test_wrong_arguments_of_the_sampler_are_named(arguments: tuple[object, ...],
 
 
 def test_lengths_are_numbers() -> None:
-    with pytest.raises(TypeError, match=r"BucketBatchSampler: lengths must be a Tensor, an array or a number, not \['a', 'b'\]"):
+    with pytest.raises(
+        TypeError,
+        match=r"BucketBatchSampler: lengths must be a Tensor, an array or a number, not \['a', 'b'\]",
+    ):
         data.BucketBatchSampler(["a", "b"], 1)  # type: ignore[list-item]
 
 
@@ -276,11 +341,16 @@ def test_reviews_are_those_of_their_seed_everywhere() -> None:
 def test_reviews_differ_and_alternate() -> None:
     found = data.reviews(2000)
     assert len(set(found.texts)) == 2000 and found.labels.tolist() == [1, 0] * 1000
-    assert all(text[0].isupper() and text.endswith(".") and "  " not in text for text in found.texts)
+    assert all(
+        text[0].isupper() and text.endswith(".") and "  " not in text for text in found.texts
+    )
 
 
 def test_no_symbol_of_the_grammar_is_left() -> None:
-    assert not any(data.glue.SYMBOL.search(text) or set("+-=|") & set(text) - {"-"} for text in data.reviews(2000).texts)
+    assert not any(
+        data.glue.SYMBOL.search(text) or set("+-=|") & set(text) - {"-"}
+        for text in data.reviews(2000).texts
+    )
 
 
 def fitted_accuracy(count: int) -> float:
@@ -317,7 +387,9 @@ def test_vectors_of_the_vocabulary_are_read(tmp_path: Path, zipped: bool) -> Non
     path.write_bytes(gzip.compress(VECTORS.encode()) if zipped else VECTORS.encode())
     table, found = data.read_glove(path, Vocabulary(["bad", "unheard", "good", "."]))
     assert table.dtype == np.float32 and found.tolist() == [False, False, True, False, True, True]
-    np.testing.assert_array_equal(table, np.array([[0, 0], [0, 0], [-0.5, 0.1], [0, 0], [1, 2], [0, 3]], np.float32))
+    np.testing.assert_array_equal(
+        table, np.array([[0, 0], [0, 0], [-0.5, 0.1], [0, 0], [1, 2], [0, 3]], np.float32)
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""L-BFGS against its formula in NumPy, and against torch; its line search; what it keeps, compiles and refuses."""
+"""L-BFGS against its formula in NumPy, and against torch; its line search; what it keeps, compiles
+and refuses."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def trained(steps: int, **settings: Any) -> tuple[list[nn.Parameter], optim.LBFG
 
 
 def by_formula(iterations: int, lr: float, history: int) -> Array:
-    """Steps of one length along directions of the two-loop recursion (Nocedal and Wright 2006, algorithm 7.4)."""
+    """Steps of one length along directions of the two-loop recursion (Nocedal and Wright 2006,
+    algorithm 7.4)."""
     x = np.concatenate(START)
     g, pairs = slope(x), []
     d, t = -g, lr * min(1, 1 / abs(g).sum())
@@ -73,8 +75,14 @@ def by_formula(iterations: int, lr: float, history: int) -> Array:
 
 def test_steps_of_one_length_follow_the_formula() -> None:
     params, optimizer, losses = trained(1, **SETTINGS["fixed"])
-    np.testing.assert_allclose(np.concatenate([p.numpy() for p in params]), by_formula(6, 1e-3, 3), rtol=1e-9)
-    assert len(losses) == 6 and optimizer.state[0]["n_iter"] == 6 and len(optimizer.state[0]["old_dirs"]) == 3
+    np.testing.assert_allclose(
+        np.concatenate([p.numpy() for p in params]), by_formula(6, 1e-3, 3), rtol=1e-9
+    )
+    assert (
+        len(losses) == 6
+        and optimizer.state[0]["n_iter"] == 6
+        and len(optimizer.state[0]["old_dirs"]) == 3
+    )
 
 
 def test_a_search_ends_at_the_lowest_point() -> None:
@@ -109,7 +117,12 @@ def test_torchs_state_goes_on_here_and_ours_there() -> None:
     here.load_state_dict(there.state_dict())
     state = here.state_dict()
     back = torch.optim.LBFGS(theirs)
-    back.load_state_dict({"state": {0: {k: tensors(torch, v) for k, v in state["state"][0].items()}}, **groups(state)})
+    back.load_state_dict(
+        {
+            "state": {0: {k: tensors(torch, v) for k, v in state["state"][0].items()}},
+            **groups(state),
+        }
+    )
     for optimizer, p in ((here, params), (back, theirs)):
         optimizer.step(losses_of(optimizer, p, ignored))
     for p, q in zip(params, theirs, strict=True):
@@ -128,10 +141,16 @@ def groups(state: dict[str, Any]) -> dict[str, Any]:
 
 # ---------------------------------------------------------------- the search
 
-LINES: dict[str, tuple[Callable[[float], float], Callable[[float], float], float]] = {  # value, slope, first guess
+LINES: dict[
+    str, tuple[Callable[[float], float], Callable[[float], float], float]
+] = {  # value, slope, first guess
     "too short a guess": (lambda t: (t - 30) ** 2, lambda t: 2 * (t - 30), 0.1),
     "too long a guess": (lambda t: (t - 0.01) ** 2, lambda t: 2 * (t - 0.01), 1.0),
-    "a wall": (lambda t: t**4 - t + 50 * max(0, t - 0.5) ** 2, lambda t: 4 * t**3 - 1 + 100 * max(0, t - 0.5), 3.0),
+    "a wall": (
+        lambda t: t**4 - t + 50 * max(0, t - 0.5) ** 2,
+        lambda t: 4 * t**3 - 1 + 100 * max(0, t - 0.5),
+        3.0,
+    ),
     "waves": (lambda t: np.sin(5 * t) * -1 + 0.1 * t, lambda t: -5 * np.cos(5 * t) + 0.1, 2.0),
 }
 
@@ -147,7 +166,9 @@ def test_the_strong_conditions_hold_where_a_search_ends(name: str) -> None:
 
     start = at(0.0)
     found, count = strong_wolfe(at, start, guess, 1.0, 1e-9, 25)
-    assert found.value <= start.value + 1e-4 * found.t * start.slope and abs(found.slope) <= 0.9 * abs(start.slope)
+    assert found.value <= start.value + 1e-4 * found.t * start.slope and abs(
+        found.slope
+    ) <= 0.9 * abs(start.slope)
     assert count == len(asked) - 1 and found.t in asked
 
 
@@ -162,7 +183,9 @@ def test_a_search_gives_up_after_so_many_points_with_the_best() -> None:
     assert count == len(asked) - 1 == 5 and found.t == max(asked) > 100
 
 
-WALLS: dict[str, tuple[Callable[[Any], Any], float]] = {  # what is no number beyond a place, and where it is lowest
+WALLS: dict[
+    str, tuple[Callable[[Any], Any], float]
+] = {  # what is no number beyond a place, and where it is lowest
     "NaN": (lambda p: (p - p.log()).sum(), 1.0),
     "NaN, its slope, too": (lambda p: (p - 2.0 * p.sqrt()).sum(), 1.0),
     "infinite": (lambda p: (wf.where(p > 0.0, p - p.log(), float("inf"))).sum(), 1.0),
@@ -188,7 +211,9 @@ def test_a_search_comes_back_from_where_there_is_no_number(name: str, lr: float)
 
 def test_a_search_of_which_nothing_is_left_stays_where_it_began() -> None:
     start = Point(0.0, 1.0, wf.ones(1), -1.0, 1.0)
-    found, _ = strong_wolfe(lambda t: Point(t, float("nan"), wf.ones(1), 2.0, 1.0), start, 1.0, 1.0, 1e-9, 5)
+    found, _ = strong_wolfe(
+        lambda t: Point(t, float("nan"), wf.ones(1), 2.0, 1.0), start, 1.0, 1.0, 1e-9, 5
+    )
     assert found is start
 
 
@@ -199,10 +224,16 @@ def test_a_rate_of_0_changes_nothing() -> None:
     assert len(losses) == optimizer.state[0]["func_evals"] == 2
 
 
-@pytest.mark.parametrize(("search", "lr", "asked"), [(None, 1e-3, [2, 2, 3, 4]), ("strong_wolfe", 100.0, [2, 3, 4, 5])])
-def test_a_search_may_ask_once_more_than_the_limit(search: str | None, lr: float, asked: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("search", "lr", "asked"), [(None, 1e-3, [2, 2, 3, 4]), ("strong_wolfe", 100.0, [2, 3, 4, 5])]
+)
+def test_a_search_may_ask_once_more_than_the_limit(
+    search: str | None, lr: float, asked: list[int]
+) -> None:
     """The numbers are torch's."""
-    assert [len(trained(1, lr=lr, max_eval=n, line_search_fn=search)[2]) for n in (1, 2, 3, 4)] == asked
+    assert [
+        len(trained(1, lr=lr, max_eval=n, line_search_fn=search)[2]) for n in (1, 2, 3, 4)
+    ] == asked
 
 
 # ---------------------------------------------------------------- a step
@@ -266,7 +297,9 @@ def test_what_is_refused() -> None:
         optimizer.step()
     with pytest.raises(wf.errors.ArgumentError, match="all parameters are one group"):
         optim.LBFGS([{"params": [p]}, {"params": [nn.Parameter(wf.ones(1))]}])
-    with pytest.raises(wf.errors.ArgumentError, match="line_search_fn must be None or 'strong_wolfe', not 'armijo'"):
+    with pytest.raises(
+        wf.errors.ArgumentError, match="line_search_fn must be None or 'strong_wolfe', not 'armijo'"
+    ):
         optim.LBFGS([p], line_search_fn="armijo")
     with pytest.raises(wf.errors.ArgumentError, match="cannot be skipped"):
         optimizer.step_unless(wf.tensor(False))

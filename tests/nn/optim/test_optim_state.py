@@ -1,4 +1,5 @@
-"""What an optimiser's state_dict holds, and that loading it goes on bit for bit, or changes nothing."""
+"""What an optimiser's state_dict holds, and that loading it goes on bit for bit, or changes
+nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def model() -> wf.nn.Linear:
 
 def batch(i: int) -> tuple[wf.Tensor, wf.Tensor]:
     rng = np.random.default_rng(i)
-    return wf.tensor(rng.standard_normal((5, 4)).astype("float32")), wf.tensor(rng.integers(0, 3, 5))
+    return wf.tensor(rng.standard_normal((5, 4)).astype("float32")), wf.tensor(
+        rng.integers(0, 3, 5)
+    )
 
 
 def everything(net: wf.nn.Module, optimizer: optim.Optimizer) -> list[Any]:
@@ -62,7 +65,9 @@ def test_the_state_is_tensors_and_plain_numbers_in_torchs_form() -> None:
     stepper(net, optimizer)(*batch(0))
     found = optimizer.state_dict()
     assert [*found] == ["state", "param_groups"] and [*found["state"]] == [0, 1]
-    assert [*found["state"][1]] == ["step", "exp_avg", "exp_avg_sq"] and found["state"][1]["step"] == 1
+    assert [*found["state"][1]] == ["step", "exp_avg", "exp_avg_sq"] and found["state"][1][
+        "step"
+    ] == 1
     assert [(g["lr"], g["params"]) for g in found["param_groups"]] == [(0.5, [0]), (0.001, [1])]
     assert json.loads(json.dumps(found["param_groups"]))[1]["betas"] == [0.9, 0.999]
 
@@ -114,9 +119,21 @@ def test_a_state_is_not_loaded_in_a_jitted_function() -> None:
 def test_a_state_keyed_by_text_and_of_arrays_fits() -> None:
     net = model()
     optimizer = optim.SGD(net.parameters(), 0.1, 0.9)
-    arrays = {str(i): {"step": np.float32(3), "momentum_buffer": np.full(p.shape, 2.0)} for i, p in enumerate(net.parameters())}
-    optimizer.load_state_dict({"state": arrays, "param_groups": json.loads(json.dumps(optimizer.state_dict()["param_groups"]))})
-    assert optimizer.steps == [3, 3] and optimizer.state[1]["momentum_buffer"].tolist() == [2.0, 2.0, 2.0]
+    arrays = {
+        str(i): {"step": np.float32(3), "momentum_buffer": np.full(p.shape, 2.0)}
+        for i, p in enumerate(net.parameters())
+    }
+    optimizer.load_state_dict(
+        {
+            "state": arrays,
+            "param_groups": json.loads(json.dumps(optimizer.state_dict()["param_groups"])),
+        }
+    )
+    assert optimizer.steps == [3, 3] and optimizer.state[1]["momentum_buffer"].tolist() == [
+        2.0,
+        2.0,
+        2.0,
+    ]
     assert optimizer.state[1]["momentum_buffer"].dtype is wf.float32
 
 
@@ -125,7 +142,11 @@ def test_options_of_the_state_bring_their_tensors() -> None:
     plain, other = optim.Adam(net.parameters()), optim.Adam(net.parameters(), amsgrad=True)
     stepper(net, other)(*batch(0))
     plain.load_state_dict(other.state_dict())
-    assert plain.param_groups[0]["amsgrad"] and [*plain.state[0]] == ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"]
+    assert plain.param_groups[0]["amsgrad"] and [*plain.state[0]] == [
+        "exp_avg",
+        "exp_avg_sq",
+        "max_exp_avg_sq",
+    ]
     assert plain.state[0]["max_exp_avg_sq"].tolist() == other.state[0]["max_exp_avg_sq"].tolist()
 
 
@@ -138,7 +159,9 @@ def test_a_state_fits_after_options_have_been_turned_on_and_off() -> None:
     for source in (first, second):
         fresh = optim.SGD(net.parameters())
         fresh.load_state_dict(source.state_dict())
-        assert fresh.param_groups[0]["momentum"] == source.param_groups[0]["momentum"] and fresh.steps == [1, 1]
+        assert fresh.param_groups[0]["momentum"] == source.param_groups[0][
+            "momentum"
+        ] and fresh.steps == [1, 1]
     assert fresh.state[1]["momentum_buffer"].tolist() == [0.0, 0.0, 0.0]
 
 
@@ -153,34 +176,76 @@ def test_a_rate_that_is_a_tensor_stays_one_and_a_number_a_number() -> None:
 
 
 def edited(state: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """The state with some entries of parameter 0 replaced, or with `lr` and `params` of its group."""
-    groups = [{**state["param_groups"][0], **{k: v for k, v in changes.items() if k in ("lr", "betas", "params")}}]
-    entry = {**state["state"][0], **{k: v for k, v in changes.items() if k not in ("lr", "betas", "params")}}
-    return {"state": {**state["state"], 0: {k: v for k, v in entry.items() if v is not None}}, "param_groups": groups}
+    """The state with some entries of parameter 0 replaced, or with `lr` and `params` of its
+    group."""
+    groups = [
+        {
+            **state["param_groups"][0],
+            **{k: v for k, v in changes.items() if k in ("lr", "betas", "params")},
+        }
+    ]
+    entry = {
+        **state["state"][0],
+        **{k: v for k, v in changes.items() if k not in ("lr", "betas", "params")},
+    }
+    return {
+        "state": {**state["state"], 0: {k: v for k, v in entry.items() if v is not None}},
+        "param_groups": groups,
+    }
 
 
 BAD: list[tuple[Callable[[dict[str, Any]], Any], type[Exception], str]] = [
-    (lambda s: 3, TypeError, "Adam.load_state_dict: the state must be a dict with 'state' and 'param_groups', not 3"),
+    (
+        lambda s: 3,
+        TypeError,
+        "Adam.load_state_dict: the state must be a dict with 'state' and 'param_groups', not 3",
+    ),
     (lambda s: {"state": {}}, TypeError, "the state must be a dict with"),
-    (lambda s: {**s, "state": 3}, TypeError, "'state' must be a dict by the places of parameters, not 3"),
+    (
+        lambda s: {**s, "state": 3},
+        TypeError,
+        "'state' must be a dict by the places of parameters, not 3",
+    ),
     (lambda s: {**s, "param_groups": [3]}, TypeError, "a group must be a dict"),
-    (lambda s: {**s, "param_groups": s["param_groups"] * 2}, KeyError, r"has groups of \[2\] parameters, the state has \[2, 2\]"),
+    (
+        lambda s: {**s, "param_groups": s["param_groups"] * 2},
+        KeyError,
+        r"has groups of \[2\] parameters, the state has \[2, 2\]",
+    ),
     (lambda s: edited(s, params=[0]), KeyError, "which are in no group|has groups of"),
-    (lambda s: {**s, "param_groups": [{"params": [0, 1], "lr": 1.0}]}, KeyError, "has no betas, eps"),
+    (
+        lambda s: {**s, "param_groups": [{"params": [0, 1], "lr": 1.0}]},
+        KeyError,
+        "has no betas, eps",
+    ),
     (lambda s: edited(s, lr=-1), ValueError, "lr must be at least 0, not -1"),
     (lambda s: edited(s, betas=[2, 3]), ValueError, "betas must be two numbers"),
-    (lambda s: {**s, "state": {**s["state"], 5: {}}}, KeyError, "has parameters 5, which are in no group"),
-    (lambda s: {**s, "state": {0: 3}}, TypeError, "parameter 0: the state of a parameter must be a dict, not 3"),
+    (
+        lambda s: {**s, "state": {**s["state"], 5: {}}},
+        KeyError,
+        "has parameters 5, which are in no group",
+    ),
+    (
+        lambda s: {**s, "state": {0: 3}},
+        TypeError,
+        "parameter 0: the state of a parameter must be a dict, not 3",
+    ),
     (lambda s: edited(s, exp_avg=None), KeyError, "parameter 0: missing exp_avg"),
     (lambda s: edited(s, sum=wf.ones(2)), KeyError, "parameter 0: unexpected sum"),
     (lambda s: edited(s, step="a"), TypeError, "parameter 0: step must be a real number"),
-    (lambda s: edited(s, exp_avg_sq=wf.ones(7)), ValueError, r"exp_avg_sq has shape \(3, 4\), but the state has \(7,\)"),
+    (
+        lambda s: edited(s, exp_avg_sq=wf.ones(7)),
+        ValueError,
+        r"exp_avg_sq has shape \(3, 4\), but the state has \(7,\)",
+    ),
     (lambda s: edited(s, exp_avg_sq="a"), TypeError, "parameter 0: exp_avg_sq"),
 ]
 
 
 @pytest.mark.parametrize(("spoil", "kind", "text"), BAD, ids=[text for _, _, text in BAD])
-def test_a_state_that_does_not_fit_changes_nothing(spoil: Callable[[Any], Any], kind: type[Exception], text: str) -> None:
+def test_a_state_that_does_not_fit_changes_nothing(
+    spoil: Callable[[Any], Any], kind: type[Exception], text: str
+) -> None:
     net = model()
     optimizer, other = optim.Adam(net.parameters()), optim.Adam(net.parameters(), lr=0.5)
     for o in (optimizer, other):
@@ -192,7 +257,9 @@ def test_a_state_that_does_not_fit_changes_nothing(spoil: Callable[[Any], Any], 
     assert everything(net, optimizer) == before and optimizer.state_dict()["param_groups"] == groups
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adamax", "NAdam", "RAdam", "Rprop"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adamax", "NAdam", "RAdam", "Rprop"]
+)
 def test_a_state_of_torch_goes_on_as_there(name: str) -> None:
     torch = pytest.importorskip("torch")
     extra = {"momentum": 0.5} if name in ("SGD", "RMSprop") else {}
@@ -209,11 +276,15 @@ def test_a_state_of_torch_goes_on_as_there(name: str) -> None:
 
     for _ in range(3):
         step(there, theirs)
-    net.load_state_dict({n: t.detach().numpy() for n, t in zip(("weight", "bias"), theirs, strict=True)})
+    net.load_state_dict(
+        {n: t.detach().numpy() for n, t in zip(("weight", "bias"), theirs, strict=True)}
+    )
     here.load_state_dict(there.state_dict())
     back = getattr(torch.optim, name)(theirs)
     state = here.state_dict()
-    tensors = {i: {k: torch.tensor(np.array(v)) for k, v in s.items()} for i, s in state["state"].items()}
+    tensors = {
+        i: {k: torch.tensor(np.array(v)) for k, v in s.items()} for i, s in state["state"].items()
+    }
     back.load_state_dict({"state": tensors, "param_groups": state["param_groups"]})
     for _ in range(2):
         step(back, theirs)

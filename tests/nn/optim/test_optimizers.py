@@ -48,15 +48,41 @@ def gradients(p: list[Array]) -> list[Array]:
 State = dict[str, Any]  # of one parameter; a name that is new in it is 0
 
 
-def sgd(p: Array, g: Array, s: State, t: int, *, lr: float, momentum: float, dampening: float, nesterov: bool, **_: Any) -> Array:
+def sgd(
+    p: Array,
+    g: Array,
+    s: State,
+    t: int,
+    *,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    nesterov: bool,
+    **_: Any,
+) -> Array:
     if momentum:
         s["m"] = g if t == 1 else momentum * s["m"] + (1 - dampening) * g
         g = g + momentum * s["m"] if nesterov else s["m"]
     return p - lr * g
 
 
-def adam(p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: float, amsgrad: bool, **_: Any) -> Array:
-    (a, b), s["m"], s["v"] = betas, betas[0] * s["m"] + (1 - betas[0]) * g, betas[1] * s["v"] + (1 - betas[1]) * g * g
+def adam(
+    p: Array,
+    g: Array,
+    s: State,
+    t: int,
+    *,
+    lr: float,
+    betas: Any,
+    eps: float,
+    amsgrad: bool,
+    **_: Any,
+) -> Array:
+    (a, b), s["m"], s["v"] = (
+        betas,
+        betas[0] * s["m"] + (1 - betas[0]) * g,
+        betas[1] * s["v"] + (1 - betas[1]) * g * g,
+    )
     s["top"] = np.maximum(s["top"], s["v"])
     v = s["top"] if amsgrad else s["v"]
     return p - lr * s["m"] / (1 - a**t) / (np.sqrt(v / (1 - b**t)) + eps)
@@ -67,42 +93,86 @@ def adamw(p: Array, g: Array, s: State, t: int, *, decay: float, **options: Any)
 
 
 def rmsprop(
-    p: Array, g: Array, s: State, t: int, *, lr: float, alpha: float, eps: float, momentum: float, centered: bool, **_: Any
+    p: Array,
+    g: Array,
+    s: State,
+    t: int,
+    *,
+    lr: float,
+    alpha: float,
+    eps: float,
+    momentum: float,
+    centered: bool,
+    **_: Any,
 ) -> Array:
     s["v"], s["mean"] = alpha * s["v"] + (1 - alpha) * g * g, alpha * s["mean"] + (1 - alpha) * g
-    s["m"] = momentum * s["m"] + g / (np.sqrt(s["v"] - s["mean"] ** 2 if centered else s["v"]) + eps)
+    s["m"] = momentum * s["m"] + g / (
+        np.sqrt(s["v"] - s["mean"] ** 2 if centered else s["v"]) + eps
+    )
     return p - lr * s["m"]
 
 
 def adagrad(
-    p: Array, g: Array, s: State, t: int, *, lr: float, lr_decay: float, initial_accumulator_value: float, eps: float, **_: Any
+    p: Array,
+    g: Array,
+    s: State,
+    t: int,
+    *,
+    lr: float,
+    lr_decay: float,
+    initial_accumulator_value: float,
+    eps: float,
+    **_: Any,
 ) -> Array:
     s["sum"] = (initial_accumulator_value if t == 1 else s["sum"]) + g * g
     return p - lr / (1 + (t - 1) * lr_decay) * g / (np.sqrt(s["sum"]) + eps)
 
 
-def adadelta(p: Array, g: Array, s: State, t: int, *, lr: float, rho: float, eps: float, **_: Any) -> Array:
+def adadelta(
+    p: Array, g: Array, s: State, t: int, *, lr: float, rho: float, eps: float, **_: Any
+) -> Array:
     s["v"] = rho * s["v"] + (1 - rho) * g * g
     delta = np.sqrt(s["a"] + eps) / np.sqrt(s["v"] + eps) * g
     s["a"] = rho * s["a"] + (1 - rho) * delta * delta
     return p - lr * delta
 
 
-def adamax(p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: float, **_: Any) -> Array:
-    s["m"], s["u"] = betas[0] * s["m"] + (1 - betas[0]) * g, np.maximum(betas[1] * s["u"], abs(g) + eps)
+def adamax(
+    p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: float, **_: Any
+) -> Array:
+    s["m"], s["u"] = (
+        betas[0] * s["m"] + (1 - betas[0]) * g,
+        np.maximum(betas[1] * s["u"], abs(g) + eps),
+    )
     return p - lr / (1 - betas[0] ** t) * s["m"] / s["u"]
 
 
 def moments(g: Array, s: State, betas: Any) -> None:
-    s["m"], s["v"] = betas[0] * s["m"] + (1 - betas[0]) * g, betas[1] * s["v"] + (1 - betas[1]) * g * g
+    s["m"], s["v"] = (
+        betas[0] * s["m"] + (1 - betas[0]) * g,
+        betas[1] * s["v"] + (1 - betas[1]) * g * g,
+    )
 
 
-def shrunk(p: Array, g: Array, lr: float, weight_decay: float, decoupled_weight_decay: bool, **_: Any) -> tuple[Array, Array]:
+def shrunk(
+    p: Array, g: Array, lr: float, weight_decay: float, decoupled_weight_decay: bool, **_: Any
+) -> tuple[Array, Array]:
     """The parameter and the gradient, to which the decay was added already."""
     return (p * (1 - lr * weight_decay), g - weight_decay * p) if decoupled_weight_decay else (p, g)
 
 
-def nadam(p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: float, momentum_decay: float, **how: Any) -> Array:
+def nadam(
+    p: Array,
+    g: Array,
+    s: State,
+    t: int,
+    *,
+    lr: float,
+    betas: Any,
+    eps: float,
+    momentum_decay: float,
+    **how: Any,
+) -> Array:
     p, g = shrunk(p, g, lr, **how)
     moments(g, s, betas)
     mus = [betas[0] * (1 - 0.5 * 0.96 ** (i * momentum_decay)) for i in range(1, t + 2)]
@@ -110,7 +180,9 @@ def nadam(p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: f
     return p - lr * (of_grad * g + of_mean * s["m"]) / (np.sqrt(s["v"] / (1 - betas[1] ** t)) + eps)
 
 
-def radam(p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: float, **how: Any) -> Array:
+def radam(
+    p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: float, **how: Any
+) -> Array:
     p, g = shrunk(p, g, lr, **how)
     moments(g, s, betas)
     limit = 2 / (1 - betas[1]) - 1
@@ -121,7 +193,9 @@ def radam(p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: f
     return p - lr * factor * mean * np.sqrt(1 - betas[1] ** t) / (np.sqrt(s["v"]) + eps)
 
 
-def rprop(p: Array, g: Array, s: State, t: int, *, lr: float, etas: Any, step_sizes: Any, **_: Any) -> Array:
+def rprop(
+    p: Array, g: Array, s: State, t: int, *, lr: float, etas: Any, step_sizes: Any, **_: Any
+) -> Array:
     turned = g * s["g"]
     factor = np.where(turned > 0, etas[1], np.where(turned < 0, etas[0], 1.0))
     s["size"] = ((lr if t == 1 else s["size"]) * factor).clip(*step_sizes)
@@ -142,15 +216,41 @@ def expected(formula: Callable[..., Array], options: dict[str, Any]) -> list[Arr
     return p
 
 
-FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": adamw, "RMSprop": rmsprop, "Adagrad": adagrad, "Adadelta": adadelta}
+FORMULAS = {
+    "SGD": sgd,
+    "Adam": adam,
+    "AdamW": adamw,
+    "RMSprop": rmsprop,
+    "Adagrad": adagrad,
+    "Adadelta": adadelta,
+}
 FORMULAS |= {"Adamax": adamax, "NAdam": nadam, "RAdam": radam, "Rprop": rprop}
 ADAMS = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0}
 DEFAULTS: dict[str, dict[str, Any]] = {  # torch's
     "SGD": {"lr": 1e-3, "momentum": 0, "dampening": 0, "weight_decay": 0, "nesterov": False},
     "Adam": {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False},
-    "AdamW": {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 1e-2, "amsgrad": False},
-    "RMSprop": {"lr": 1e-2, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0, "momentum": 0, "centered": False},
-    "Adagrad": {"lr": 1e-2, "lr_decay": 0, "weight_decay": 0, "initial_accumulator_value": 0, "eps": 1e-10},
+    "AdamW": {
+        "lr": 1e-3,
+        "betas": (0.9, 0.999),
+        "eps": 1e-8,
+        "weight_decay": 1e-2,
+        "amsgrad": False,
+    },
+    "RMSprop": {
+        "lr": 1e-2,
+        "alpha": 0.99,
+        "eps": 1e-8,
+        "weight_decay": 0,
+        "momentum": 0,
+        "centered": False,
+    },
+    "Adagrad": {
+        "lr": 1e-2,
+        "lr_decay": 0,
+        "weight_decay": 0,
+        "initial_accumulator_value": 0,
+        "eps": 1e-10,
+    },
     "Adadelta": {"lr": 1.0, "rho": 0.9, "eps": 1e-6, "weight_decay": 0},
     "Adamax": {"lr": 2e-3, **ADAMS},
     "NAdam": {"lr": 2e-3, **ADAMS, "momentum_decay": 4e-3, "decoupled_weight_decay": False},
@@ -163,14 +263,48 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("SGD", {"lr": 0.1, "weight_decay": 0.5, "maximize": True}),
     ("Adam", {"lr": 0.05, "betas": (0.5, 0.3), "eps": 1e-2, "weight_decay": 0.3, "amsgrad": True}),
     ("AdamW", {"lr": 0.05, "betas": (0.5, 0.7), "weight_decay": 0.3, "maximize": True}),
-    ("RMSprop", {"lr": 0.1, "alpha": 0.7, "eps": 1e-2, "centered": True, "momentum": 0.5, "weight_decay": 0.1}),
-    ("Adagrad", {"lr": 0.1, "lr_decay": 0.5, "initial_accumulator_value": 0.3, "weight_decay": 0.1, "eps": 1e-2}),
+    (
+        "RMSprop",
+        {
+            "lr": 0.1,
+            "alpha": 0.7,
+            "eps": 1e-2,
+            "centered": True,
+            "momentum": 0.5,
+            "weight_decay": 0.1,
+        },
+    ),
+    (
+        "Adagrad",
+        {
+            "lr": 0.1,
+            "lr_decay": 0.5,
+            "initial_accumulator_value": 0.3,
+            "weight_decay": 0.1,
+            "eps": 1e-2,
+        },
+    ),
     ("Adadelta", {"lr": 0.5, "rho": 0.5, "eps": 1e-2, "weight_decay": 0.2, "maximize": True}),
-    ("Adamax", {"lr": 0.1, "betas": (0.5, 0.7), "eps": 1e-2, "weight_decay": 0.3, "maximize": True}),
-    ("NAdam", {"lr": 0.1, "betas": (0.5, 0.7), "eps": 1e-2, "weight_decay": 0.3, "momentum_decay": 0.5}),
+    (
+        "Adamax",
+        {"lr": 0.1, "betas": (0.5, 0.7), "eps": 1e-2, "weight_decay": 0.3, "maximize": True},
+    ),
+    (
+        "NAdam",
+        {"lr": 0.1, "betas": (0.5, 0.7), "eps": 1e-2, "weight_decay": 0.3, "momentum_decay": 0.5},
+    ),
     ("NAdam", {"lr": 0.1, "weight_decay": 0.3, "decoupled_weight_decay": True}),
     ("RAdam", {"lr": 0.1, "betas": (0.5, 0.999), "weight_decay": 0.3, "maximize": True}),
-    ("RAdam", {"lr": 0.1, "betas": (0.5, 0.7), "eps": 1e-2, "weight_decay": 0.3, "decoupled_weight_decay": True}),
+    (
+        "RAdam",
+        {
+            "lr": 0.1,
+            "betas": (0.5, 0.7),
+            "eps": 1e-2,
+            "weight_decay": 0.3,
+            "decoupled_weight_decay": True,
+        },
+    ),
     ("Rprop", {"lr": 0.3, "etas": (0.3, 1.7), "step_sizes": (0.05, 0.6), "maximize": True}),
 ]
 OPTIONS = [*((name, {}) for name in FORMULAS), *OTHERS]
@@ -187,7 +321,11 @@ def test_seven_steps_follow_the_formula(name: str, options: dict[str, Any]) -> N
 def test_a_rate_may_be_a_tensor(name: str, options: dict[str, Any]) -> None:
     rate = wf.tensor(options["lr"], dtype="float64")
     made = train(lambda p: getattr(optim, name)(p, **{**options, "lr": rate}))
-    for got, want in zip(made, expected(FORMULAS[name], {"maximize": False, **DEFAULTS[name], **options}), strict=True):
+    for got, want in zip(
+        made,
+        expected(FORMULAS[name], {"maximize": False, **DEFAULTS[name], **options}),
+        strict=True,
+    ):
         np.testing.assert_allclose(got, want, rtol=1e-10)
 
 
@@ -234,7 +372,10 @@ def test_each_group_has_its_own_hyperparameters() -> None:
     descend(optimizer)
     descend(optimizer)
     assert a.tolist() == [0.0, 0.0] and b.tolist() == [2 - 0.25 * 2.5] * 2
-    assert [(g["lr"], g["momentum"], len(g["params"])) for g in optimizer.param_groups] == [(0.5, 0.0, 1), (0.25, 0.5, 1)]
+    assert [(g["lr"], g["momentum"], len(g["params"])) for g in optimizer.param_groups] == [
+        (0.5, 0.0, 1),
+        (0.25, 0.5, 1),
+    ]
 
 
 def test_a_group_may_be_added_and_is_updated_from_then_on() -> None:
@@ -254,7 +395,9 @@ def test_a_group_may_be_added_and_is_updated_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
-def test_entries_of_a_group_may_change_between_steps_and_compile_nothing(wrapper: Callable[[Any], Any]) -> None:
+def test_entries_of_a_group_may_change_between_steps_and_compile_nothing(
+    wrapper: Callable[[Any], Any],
+) -> None:
     a, b = parameters()
     optimizer = optim.AdamW([{"params": [a]}, {"params": [b]}], lr=0.1)
     step = wrapper(lambda: descend(optimizer))
@@ -280,11 +423,15 @@ def test_an_option_turned_on_later_gets_its_state(wrapper: Callable[[Any], Any])
     optimizer.param_groups[0]["momentum"] = 0.5
     step()
     step()
-    assert a.tolist() == [1 - 0.25 * (1 + 1 + 1.5)] * 2 and optimizer.state[0]["momentum_buffer"].tolist() == [1.5, 1.5]
+    assert a.tolist() == [1 - 0.25 * (1 + 1 + 1.5)] * 2 and optimizer.state[0][
+        "momentum_buffer"
+    ].tolist() == [1.5, 1.5]
 
 
 @pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
-def test_what_is_no_hyperparameter_is_refused_at_the_next_step_and_may_be_mended(wrapper: Callable[[Any], Any]) -> None:
+def test_what_is_no_hyperparameter_is_refused_at_the_next_step_and_may_be_mended(
+    wrapper: Callable[[Any], Any],
+) -> None:
     (a,) = parameters(1)
     optimizer = optim.AdamW([a], lr=0.5, weight_decay=0.0)
     step = wrapper(lambda: descend(optimizer))
@@ -309,7 +456,9 @@ def test_named_parameters_are_accepted_and_their_names_kept() -> None:
     model = wf.nn.Linear(2, 1)
     optimizer = optim.SGD(model.named_parameters(), lr=0.1)
     assert optimizer.param_groups[0]["param_names"] == ["weight", "bias"]
-    assert all(p is q for p, q in zip(optimizer.param_groups[0]["params"], model.parameters(), strict=True))
+    assert all(
+        p is q for p, q in zip(optimizer.param_groups[0]["params"], model.parameters(), strict=True)
+    )
 
 
 def test_lr_is_that_of_all_groups() -> None:
@@ -329,7 +478,9 @@ def test_the_repr_shows_every_group() -> None:
     assert repr(optim.Adagrad([a])) == (
         "Adagrad(1 parameter: lr=0.01, lr_decay=0.0, initial_accumulator_value=0.0, weight_decay=0.0, eps=1e-10, maximize=False)"
     )
-    text = repr(optim.Adadelta([{"params": [a]}, {"params": [b], "lr": 2, "name": "head"}])).splitlines()
+    text = repr(
+        optim.Adadelta([{"params": [a]}, {"params": [b], "lr": 2, "name": "head"}])
+    ).splitlines()
     assert text[0] == "Adadelta(" and text[1].startswith("  group 0: 1 parameter: lr=1.0, rho=0.9")
     assert "lr=2.0" in text[2] and "name='head'" in text[2] and text[3] == ")"
 
@@ -375,7 +526,10 @@ def test_a_new_learning_rate_is_used_at_the_next_step() -> None:
 
 
 def test_a_schedule_over_sliced_minibatches_compiles_at_most_twice() -> None:
-    x, y = wf.tensor(np.random.default_rng(0).standard_normal((40, 3))), wf.tensor(np.arange(40) % 2)
+    x, y = (
+        wf.tensor(np.random.default_rng(0).standard_normal((40, 3))),
+        wf.tensor(np.arange(40) % 2),
+    )
     w = wf.nn.Parameter(np.zeros((2, 3)))
     for make in (lambda: optim.SGD([w], lr=1.0, momentum=0.9), lambda: optim.Adam([w], lr=1.0)):
         optimizer = make()
@@ -411,7 +565,11 @@ EVERY: dict[str, Make] = {
 }
 
 
-HALF = [("adam, decay", wf.float16), ("adamw, amsgrad", wf.bfloat16), ("rmsprop, centered, momentum", wf.float16)]
+HALF = [
+    ("adam, decay", wf.float16),
+    ("adamw, amsgrad", wf.bfloat16),
+    ("rmsprop, centered, momentum", wf.float16),
+]
 CASES = [*((name, wf.float32) for name in EVERY), *HALF, ("nesterov, decay", wf.float64)]
 HIDDEN = [*((*case, 0) for case in CASES), ("adam", wf.float32, 70)]
 RARE = [pytest.param(*case, 70, marks=pytest.mark.slow) for case in CASES if case[0] != "adam"]
@@ -419,9 +577,17 @@ RARE = [pytest.param(*case, 70, marks=pytest.mark.slow) for case in CASES if cas
 
 @pytest.mark.thinned(by=lambda name, dtype, hidden: [name, dtype, hidden])
 @pytest.mark.parametrize(("name", "dtype", "hidden"), [*HIDDEN, *RARE])
-def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType, hidden: int) -> None:
-    layers = [wf.nn.Linear(108, hidden), wf.nn.ReLU(), wf.nn.Linear(hidden, 10)] if hidden else [wf.nn.Linear(108, 10)]
-    model = wf.nn.Sequential(wf.nn.Conv2d(1, 3, 3), wf.nn.ReLU(), wf.nn.Flatten(), *layers).to(dtype)
+def test_every_optimiser_writes_everything_in_place(
+    name: str, dtype: wf.DType, hidden: int
+) -> None:
+    layers = (
+        [wf.nn.Linear(108, hidden), wf.nn.ReLU(), wf.nn.Linear(hidden, 10)]
+        if hidden
+        else [wf.nn.Linear(108, 10)]
+    )
+    model = wf.nn.Sequential(wf.nn.Conv2d(1, 3, 3), wf.nn.ReLU(), wf.nn.Flatten(), *layers).to(
+        dtype
+    )
     optimizer = EVERY[name](list(model.parameters()))
     step = wf.jit(stepper(model, optimizer))
     everything = [*optimizer.params, *states(optimizer)]
@@ -443,16 +609,26 @@ def deep(layers: int) -> wf.nn.Sequential:
 
 
 @pytest.mark.parametrize("layers", [8, *rarely(30)])
-def test_a_step_of_many_parameters_is_one_run_and_adds_at_most_a_kernel_to_the_gradients(layers: int) -> None:
+def test_a_step_of_many_parameters_is_one_run_and_adds_at_most_a_kernel_to_the_gradients(
+    layers: int,
+) -> None:
     model, batch = deep(layers), (wf.randn(4, 8).realize(), wf.tensor([0, 3, 5, 7]))
     optimizer = optim.AdamW(
-        [{"params": [p], "lr": 0.01 * i, "weight_decay": 0.1} for i, p in enumerate(model.parameters(), 1)], maximize=True
+        [
+            {"params": [p], "lr": 0.01 * i, "weight_decay": 0.1}
+            for i, p in enumerate(model.parameters(), 1)
+        ],
+        maximize=True,
     )
     step = stepper(model, optimizer)
     step(*batch)
     runs, built = statistics["runs"], statistics["built"]
     step(*batch)
-    assert len(optimizer.params) == 2 * layers and statistics["runs"] - runs == 1 and statistics["built"] == built
+    assert (
+        len(optimizer.params) == 2 * layers
+        and statistics["runs"] - runs == 1
+        and statistics["built"] == built
+    )
 
     def gradients(x: wf.Tensor, y: wf.Tensor) -> list[wf.Tensor]:
         model.zero_grad()
@@ -472,7 +648,9 @@ def test_the_loss_is_computed_by_the_step() -> None:
     loss.backward()
     optimizer.step()
     before = statistics["runs"]
-    assert loss.item() == 5.0 and list(w.grad.numpy()) == [2.0, 4.0] and list(w.numpy()) == [0.0, 0.0]
+    assert (
+        loss.item() == 5.0 and list(w.grad.numpy()) == [2.0, 4.0] and list(w.numpy()) == [0.0, 0.0]
+    )
     assert statistics["runs"] == before
 
 
@@ -509,26 +687,62 @@ def test_an_optimiser_accepts_any_iterable() -> None:
 A, B = wf.nn.Parameter(np.ones(1)), wf.nn.Parameter(np.ones(1))
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: optim.SGD([], lr=0.1), ValueError, "SGD: there are no parameters"),
-    (lambda: optim.Adam([wf.zeros(2)]), ValueError, "Adam: each must be a Parameter, or a Tensor that requires a gradient"),
+    (
+        lambda: optim.Adam([wf.zeros(2)]),
+        ValueError,
+        "Adam: each must be a Parameter, or a Tensor that requires a gradient",
+    ),
     (lambda: optim.Adam([3]), ValueError, "requires a gradient, not 3"),
-    (lambda: optim.Adam(wf.nn.Linear(2, 1)), TypeError, "Adam: params are the parameters() of a model, not the Linear itself"),
+    (
+        lambda: optim.Adam(wf.nn.Linear(2, 1)),
+        TypeError,
+        "Adam: params are the parameters() of a model, not the Linear itself",
+    ),
     (lambda: optim.Adam([A * 2]), ValueError, "Adam: a parameter must be a leaf"),
-    (lambda: optim.Adam(A), TypeError, "Adam: params must be a sequence of parameters or of groups, not tensor(["),
+    (
+        lambda: optim.Adam(A),
+        TypeError,
+        "Adam: params must be a sequence of parameters or of groups, not tensor([",
+    ),
     (lambda: optim.Adam({"params": [A]}), TypeError, "Adam: params must be a sequence"),
     (lambda: optim.Adam({A, B}), TypeError, "Adam: params must be a sequence"),
     (lambda: optim.Adam([A, B, A]), ValueError, "Adam: a parameter occurs twice"),
-    (lambda: optim.Adam([{"params": [A]}, {"params": [B, A]}]), ValueError, "a parameter occurs twice"),
-    (lambda: optim.Adam([{"params": [A]}, B]), ValueError, "Adam: a group must be a dict with its parameters"),
-    (lambda: optim.Adam([{"param": [A]}]), ValueError, "a group must be a dict with its parameters under 'params', not {'param'"),
-    (lambda: optim.Adam([("a", A), B]), ValueError, "pairs of a name and a parameter, not some of each"),
+    (
+        lambda: optim.Adam([{"params": [A]}, {"params": [B, A]}]),
+        ValueError,
+        "a parameter occurs twice",
+    ),
+    (
+        lambda: optim.Adam([{"params": [A]}, B]),
+        ValueError,
+        "Adam: a group must be a dict with its parameters",
+    ),
+    (
+        lambda: optim.Adam([{"param": [A]}]),
+        ValueError,
+        "a group must be a dict with its parameters under 'params', not {'param'",
+    ),
+    (
+        lambda: optim.Adam([("a", A), B]),
+        ValueError,
+        "pairs of a name and a parameter, not some of each",
+    ),
     (lambda: optim.SGD([A], -0.1), ValueError, "SGD: lr must be at least 0, not -0.1"),
     (lambda: optim.SGD([A], float("nan")), ValueError, "SGD: lr must be at least 0, not nan"),
     (lambda: optim.SGD([A], wf.ones(2)), ValueError, "SGD: lr must be a number or a 0-d Tensor"),
     (lambda: optim.SGD([A], momentum=-1), ValueError, "SGD: momentum must be at least 0"),
     (lambda: optim.SGD([A], dampening="a"), TypeError, "SGD: dampening must be a real number"),  # type: ignore[arg-type]
     (lambda: optim.SGD([A], nesterov=True), ValueError, "SGD: nesterov needs a momentum"),
-    (lambda: optim.SGD([A], momentum=0.9, dampening=0.1, nesterov=True), ValueError, "SGD: nesterov needs a momentum, and no"),
-    (lambda: optim.SGD([{"params": [A], "weight_decay": -1}]), ValueError, "SGD: weight_decay must be at least 0"),
+    (
+        lambda: optim.SGD([A], momentum=0.9, dampening=0.1, nesterov=True),
+        ValueError,
+        "SGD: nesterov needs a momentum, and no",
+    ),
+    (
+        lambda: optim.SGD([{"params": [A], "weight_decay": -1}]),
+        ValueError,
+        "SGD: weight_decay must be at least 0",
+    ),
     (lambda: optim.Adam([A], betas=(0.9, 1.0)), ValueError, "Adam: betas must be two numbers in"),
     (lambda: optim.Adam([A], betas=(0.9,)), ValueError, "Adam: betas must be two numbers in"),  # type: ignore[arg-type]
     (lambda: optim.AdamW([A], eps=-1e-8), ValueError, "AdamW: eps must be at least 0"),
@@ -540,7 +754,9 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), WRONG, ids=[text for _, _, text in WRONG])
-def test_what_cannot_learn_is_refused(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
+def test_what_cannot_learn_is_refused(
+    call: Callable[[], Any], kind: type[Exception], text: str
+) -> None:
     with pytest.raises(kind, match=re.escape(text)) as caught:
         call()
     assert isinstance(caught.value, wf.errors.WeftError)
@@ -551,7 +767,9 @@ def test_a_group_that_is_refused_adds_nothing() -> None:
     for wrong in ({"params": [B], "lr": -1}, {"params": [B, A]}, {"params": [B], "nesterov": True}):
         with pytest.raises(ValueError, match="SGD"):
             optimizer.add_param_group(wrong)
-    assert [*map(id, optimizer.params)] == [id(A)] and len(optimizer.param_groups) == len(optimizer.steps) == 1
+    assert [*map(id, optimizer.params)] == [id(A)] and len(optimizer.param_groups) == len(
+        optimizer.steps
+    ) == 1
 
 
 def test_a_variance_that_rounds_below_zero_is_zero() -> None:
@@ -588,7 +806,9 @@ def test_float32_parameters_stay_float32() -> None:
         optimizer.zero_grad()
         (p * p).sum().backward()
         optimizer.step()
-        assert p.dtype.name == "float32" and all(t.dtype.name == "float32" for t in optimizer.state[0].values())
+        assert p.dtype.name == "float32" and all(
+            t.dtype.name == "float32" for t in optimizer.state[0].values()
+        )
 
 
 def test_a_frozen_parameter_keeps_its_value_until_it_learns_again() -> None:
@@ -607,7 +827,10 @@ def test_a_frozen_parameter_keeps_its_value_until_it_learns_again() -> None:
     def changed() -> list[bool]:
         before = [p.numpy() for p in model.parameters()]
         step(wf.ones(3, 2))
-        return [not np.array_equal(b, p.numpy()) for b, p in zip(before, model.parameters(), strict=True)]
+        return [
+            not np.array_equal(b, p.numpy())
+            for b, p in zip(before, model.parameters(), strict=True)
+        ]
 
     assert changed() == [False, False, True, True]
     model[0].requires_grad_()
@@ -617,7 +840,12 @@ def test_a_frozen_parameter_keeps_its_value_until_it_learns_again() -> None:
 def test_the_state_of_a_parameter_is_found_by_it() -> None:
     params = [wf.nn.Parameter([1.0]), wf.nn.Parameter([2.0])]
     optimizer = optim.Adam(params)
-    assert optimizer.state[params[1]] is optimizer.state[1] and optimizer.state[-1] is optimizer.state[1]
+    assert (
+        optimizer.state[params[1]] is optimizer.state[1]
+        and optimizer.state[-1] is optimizer.state[1]
+    )
     assert copy.deepcopy(optimizer).state[1].keys() == {"exp_avg", "exp_avg_sq"}
-    with pytest.raises(wf.errors.ArgumentError, match="state: this optimiser has no parameter <Tensor"):
+    with pytest.raises(
+        wf.errors.ArgumentError, match="state: this optimiser has no parameter <Tensor"
+    ):
         optimizer.state[wf.ones(1)]

@@ -1,4 +1,5 @@
-"""Training in two processes: gradients are those of the joined batch, and parameters stay equal to the last bit."""
+"""Training in two processes: gradients are those of the joined batch, and parameters stay equal to
+the last bit."""
 
 from __future__ import annotations
 
@@ -188,7 +189,9 @@ def test_backward_is_one_program_with_the_loss(saved: Saved) -> None:
         assert before == after == 1 and 0.5 < loss < 3
 
 
-def test_after_five_steps_parameters_are_equal_to_the_last_bit(saved: Saved, alone: dict[str, Any]) -> None:
+def test_after_five_steps_parameters_are_equal_to_the_last_bit(
+    saved: Saved, alone: dict[str, Any]
+) -> None:
     model = alone["mlp"]()
     optimizer = nn.optim.Adam(model.parameters(), lr=0.1)
     for x, y in alone["batches"]():
@@ -206,7 +209,9 @@ def test_parameters_do_not_depend_on_how_a_step_is_made(made: str, saved: Saved)
             np.testing.assert_array_equal(got, expected)
 
 
-def test_no_sync_collects_gradients_that_the_next_backward_averages(saved: Saved, alone: dict[str, Any]) -> None:
+def test_no_sync_collects_gradients_that_the_next_backward_averages(
+    saved: Saved, alone: dict[str, Any]
+) -> None:
     assert_equal_bits(saved, "collected")
     assert_close(saved, "collected", gradients(alone, *alone["batches"]()[:2]))
 
@@ -239,13 +244,17 @@ def test_modules_that_differ_are_refused_in_every_process(saved: Saved) -> None:
     for rank in saved:
         text = "the processes have different Modules: rank 0 has 1.weight float32[4, 3], rank 1 has 1.weight float32[5, 3]"
         assert str(rank["differs"]) == f"StateError: DistributedDataParallel: {text}"
-        assert str(rank["longer"]).endswith("rank 0 has nothing more, rank 1 has 1.weight float32[3, 3]")
+        assert str(rank["longer"]).endswith(
+            "rank 0 has nothing more, rank 1 has 1.weight float32[3, 3]"
+        )
 
 
 def test_a_whole_jitted_step_is_refused_with_the_way_out(saved: Saved) -> None:
     for rank in saved:
         assert "JitError" in str(rank["jit"]) and "use nn.parallel.jit_step" in str(rank["jit"])
-        assert "JitError: all_reduce of a DistributedDataParallel in the jitted function" in str(rank["jit all_reduce"])
+        assert "JitError: all_reduce of a DistributedDataParallel in the jitted function" in str(
+            rank["jit all_reduce"]
+        )
 
 
 # ---------------------------------------------------------------- one process
@@ -260,7 +269,9 @@ def test_alone_a_wrapped_module_trains_as_it_would_without() -> None:
         optimizer = nn.optim.SGD(model.parameters(), lr=0.1)
 
         @wf.jit
-        def step(x: wf.Tensor, y: wf.Tensor, model: Any = model, optimizer: Any = optimizer) -> wf.Tensor:
+        def step(
+            x: wf.Tensor, y: wf.Tensor, model: Any = model, optimizer: Any = optimizer
+        ) -> wf.Tensor:
             optimizer.zero_grad()
             loss = F.cross_entropy(model(x), y)
             loss.backward()
@@ -289,14 +300,18 @@ def test_a_compiled_step_may_clip_what_is_averaged() -> None:
     optimizer, before = nn.optim.SGD(model.parameters(), lr=1.0), model.module.weight.numpy().copy()
     clip = partial(nn.utils.clip_grad_norm_, [*model.parameters()], 0.5)
     parallel.jit_step(model, optimizer, lambda x: model(x).sum(), clip)(wf.ones(1, 3) * 100)
-    np.testing.assert_allclose(before - model.module.weight.numpy(), np.full((1, 3), 0.5 / 3**0.5), rtol=1e-4)
+    np.testing.assert_allclose(
+        before - model.module.weight.numpy(), np.full((1, 3), 0.5 / 3**0.5), rtol=1e-4
+    )
 
 
 def test_names_are_those_of_the_module() -> None:
     module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
     model = parallel.DistributedDataParallel(module)
     assert [*model.state_dict()] == [*module.state_dict()]
-    assert [name for name, _ in model.named_buffers()] == [name for name, _ in module.named_buffers()]
+    assert [name for name, _ in model.named_buffers()] == [
+        name for name, _ in module.named_buffers()
+    ]
     model.load_state_dict(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)).state_dict())
     assert not model.eval().module[0].training and model.num_parameters() == 12
     assert next(nn.Sequential(model).named_parameters())[0] == "0.module.0.weight"
@@ -326,32 +341,49 @@ def test_a_watcher_is_told_once_when_all_gradients_are_there() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(E.DTypeError, match="DistributedDataParallel: the module must be a Module, not 3"):
+    with pytest.raises(
+        E.DTypeError, match="DistributedDataParallel: the module must be a Module, not 3"
+    ):
         parallel.DistributedDataParallel(3)
     with pytest.raises(E.ArgumentError, match="ReLU has no Parameter that requires a gradient"):
         parallel.DistributedDataParallel(nn.ReLU())
     with pytest.raises(E.ArgumentError, match="bucket_cap_mb must be greater than 0, not 0"):
         parallel.DistributedDataParallel(nn.Linear(2, 2), bucket_cap_mb=0)
-    with pytest.raises(E.DTypeError, match="jit_step: the model must be a DistributedDataParallel, not Linear"):
+    with pytest.raises(
+        E.DTypeError, match="jit_step: the model must be a DistributedDataParallel, not Linear"
+    ):
         parallel.jit_step(nn.Linear(2, 2), None, print)
 
 
 def test_buckets_hold_neighbours_of_one_dtype() -> None:
-    layouts = [(wf.float32, (2, 2)), (wf.float32, (4,)), (wf.float16, (1,)), (wf.float16, (100,)), (wf.float16, ())]
+    layouts = [
+        (wf.float32, (2, 2)),
+        (wf.float32, (4,)),
+        (wf.float16, (1,)),
+        (wf.float16, (100,)),
+        (wf.float16, ()),
+    ]
     assert [*flat.buckets(layouts, 32)] == [[0, 1], [2], [3], [4]]
-    assert [*flat.buckets(layouts, 31)] == [[0], [1], [2], [3], [4]] and [*flat.buckets([], 1)] == []
+    assert [*flat.buckets(layouts, 31)] == [[0], [1], [2], [3], [4]] and [
+        *flat.buckets([], 1)
+    ] == []
 
 
 # ---------------------------------------------------------------- which rows a process gets
 
 
 def dealt(rows: int, processes: int, **options: Any) -> list[list[int]]:
-    return [list(parallel.DistributedSampler(rows, processes, rank, **options)) for rank in range(processes)]
+    return [
+        list(parallel.DistributedSampler(rows, processes, rank, **options))
+        for rank in range(processes)
+    ]
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize(("rows", "processes"), [(12, 3), (13, 3), (2, 5), (1, 1), (0, 2)])
-def test_every_row_is_dealt_and_each_process_gets_as_many(rows: int, processes: int, shuffle: bool) -> None:
+def test_every_row_is_dealt_and_each_process_gets_as_many(
+    rows: int, processes: int, shuffle: bool
+) -> None:
     parts = dealt(rows, processes, shuffle=shuffle)
     assert {row for part in parts for row in part} == set(range(rows))
     assert {len(part) for part in parts} == {-(-rows // processes)}
@@ -369,19 +401,30 @@ def test_an_epoch_and_a_seed_decide_the_order() -> None:
     for epoch in (0, 1, 1):
         sampler.set_epoch(epoch)
         orders.append(list(sampler))
-    assert orders[0] != orders[1] == orders[2] != list(parallel.DistributedSampler(range(100), 2, 0, seed=1))
+    assert (
+        orders[0]
+        != orders[1]
+        == orders[2]
+        != list(parallel.DistributedSampler(range(100), 2, 0, seed=1))
+    )
 
 
 def test_a_loader_takes_its_rows_from_the_sampler() -> None:
     data = nn.data.TensorDataset(wf.arange(10))
     sampler = parallel.DistributedSampler(data, 2, 1, shuffle=False)
-    assert [x.tolist() for (x,) in nn.data.DataLoader(data, 2, sampler=sampler)] == [[1, 3], [5, 7], [9]]
+    assert [x.tolist() for (x,) in nn.data.DataLoader(data, 2, sampler=sampler)] == [
+        [1, 3],
+        [5, 7],
+        [9],
+    ]
 
 
 def test_a_sampler_refuses_what_it_cannot_deal() -> None:
     with pytest.raises(E.ArgumentError, match="rank 2 is not one of 2 processes"):
         parallel.DistributedSampler(3, 2, 2)
-    with pytest.raises(E.DTypeError, match=r"the dataset must have a length, or be one, unlike 2\.5"):
+    with pytest.raises(
+        E.DTypeError, match=r"the dataset must have a length, or be one, unlike 2\.5"
+    ):
         parallel.DistributedSampler(2.5)
     with pytest.raises(E.ArgumentError, match="the length must be at least 0, not -1"):
         parallel.DistributedSampler(-1)

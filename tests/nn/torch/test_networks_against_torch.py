@@ -1,4 +1,5 @@
-"""nn against torch, where torch is installed: the same weights give the same outputs, gradients and updates."""
+"""nn against torch, where torch is installed: the same weights give the same outputs, gradients and
+updates."""
 
 from __future__ import annotations
 
@@ -44,18 +45,29 @@ def test_functional(case: str) -> None:
     name, arrays, kwargs = CASES[case]
     mine, theirs = getattr(F, name), getattr(TF, name)
     if name == "layer_norm":
-        agree(case, lambda x, w, b: mine(x, 5, w, b), lambda x, w, b: theirs(x, (5,), w, b), *arrays)
+        agree(
+            case, lambda x, w, b: mine(x, 5, w, b), lambda x, w, b: theirs(x, (5,), w, b), *arrays
+        )
     else:
         agree(case, lambda *a: mine(*a, **kwargs), lambda *a: theirs(*a, **kwargs), *arrays)
 
 
 def test_embedding() -> None:
-    agree("embedding", lambda t: F.embedding(wf.tensor(LABELS), t), lambda t: TF.embedding(torch.tensor(LABELS), t), draw(3, 4))
+    agree(
+        "embedding",
+        lambda t: F.embedding(wf.tensor(LABELS), t),
+        lambda t: TF.embedding(torch.tensor(LABELS), t),
+        draw(3, 4),
+    )
 
 
 def networks() -> tuple[nn.Module, Any]:
-    mine = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 3))
-    theirs = T.Sequential(T.Conv2d(1, 2, 3, padding=1), T.ReLU(), T.MaxPool2d(2), T.Flatten(), T.Linear(18, 3))
+    mine = nn.Sequential(
+        nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 3)
+    )
+    theirs = T.Sequential(
+        T.Conv2d(1, 2, 3, padding=1), T.ReLU(), T.MaxPool2d(2), T.Flatten(), T.Linear(18, 3)
+    )
     mine.load_state_dict(theirs.state_dict())
     return mine, theirs
 
@@ -64,11 +76,16 @@ def test_a_state_with_tied_weights_loads_strictly_and_stays_tied() -> None:
     mine = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5, bias=False))
     theirs = T.Sequential(T.Embedding(5, 3), T.Linear(3, 5, bias=False))
     mine[1].weight, theirs[1].weight = mine[0].weight, theirs[0].weight
-    assert list(theirs.state_dict()) == ["0.weight", "1.weight"]  # of one Parameter, which mine names once
+    assert list(theirs.state_dict()) == [
+        "0.weight",
+        "1.weight",
+    ]  # of one Parameter, which mine names once
     assert mine.load_state_dict(theirs.state_dict()) == ([], [])
     assert mine[1].weight is mine[0].weight
     np.testing.assert_array_equal(mine[0].weight.numpy(), theirs[0].weight.detach().numpy())
-    theirs.load_state_dict({name: torch.tensor(mine.get_parameter(name).numpy()) for name in theirs.state_dict()})
+    theirs.load_state_dict(
+        {name: torch.tensor(mine.get_parameter(name).numpy()) for name in theirs.state_dict()}
+    )
 
 
 OPTIMISERS = {
@@ -81,7 +98,10 @@ OPTIMISERS = {
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_training_from_torchs_weights(name: str) -> None:
     mine, theirs = networks()
-    a, b = OPTIMISERS[name](nn.optim, mine.parameters()), OPTIMISERS[name](torch.optim, theirs.parameters())
+    a, b = (
+        OPTIMISERS[name](nn.optim, mine.parameters()),
+        OPTIMISERS[name](torch.optim, theirs.parameters()),
+    )
     x, y = draw(4, 1, 6, 6).astype(np.float32), LABELS
     for _ in range(3):
         a.zero_grad()
