@@ -81,10 +81,16 @@ def _unknown(arguments: Sequence[str], args: argparse.Namespace) -> str:
     """What to say of arguments that no command has: they may be meant for the script."""
     said, script = f"unrecognized arguments: {' '.join(arguments)}", getattr(args, "script", None)
     if args.command == "show" and not arguments[0].startswith("--"):
-        return f'{said}\nan expression that begins with - must stand in brackets: python -m weft show "({arguments[0]})" ...'
+        return (
+            f"{said}\nan expression that begins with - must stand in brackets: python -m weft show"
+            f' "({arguments[0]})" ...'
+        )
     if script is None:
         return said
-    return f"{said}\narguments for the script go after --: python -m weft {args.command} {script} -- {' '.join(arguments)}"
+    return (
+        f"{said}\narguments for the script go after --: python -m weft {args.command} {script} --"
+        f" {' '.join(arguments)}"
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

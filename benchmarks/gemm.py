@@ -97,7 +97,10 @@ class Result:
 
     def row(self) -> str:
         size = "x".join(map(str, self.shape))
-        rates = f"{self.seconds * 1e6:11.2f} us  {self.gigaflops:8.1f}  {self.peak:6.1%}  {self.roof:6.1%}"
+        rates = (
+            f"{self.seconds * 1e6:11.2f} us  {self.gigaflops:8.1f}  {self.peak:6.1%} "
+            f" {self.roof:6.1%}"
+        )
         return f"{size:16s} {self.form}  {self.dtype}  {rates}"
 
 
@@ -215,7 +218,10 @@ def summary(found: list[Result]) -> Iterator[str]:
                 middle = statistics.median(getattr(r, of) for r in these)
                 worst = min(these, key=lambda r: float(getattr(r, of)))
                 least = f"least {getattr(worst, of):.1%} ({name(worst)})"
-                yield f"{dtype} {kind:6s} {len(these):4d} products: median {middle:.1%} of the {of}, {least}"
+                yield (
+                    f"{dtype} {kind:6s} {len(these):4d} products: median {middle:.1%} of the {of},"
+                    f" {least}"
+                )
 
 
 def name(r: Result) -> str:

@@ -274,7 +274,8 @@ def summary(rows: list[Row], copy: float) -> list[str]:
         shares = [(rate(row, copy)[1], goal(row)) for row in rows if row["group"] == group]
         known = [(share, least) for share, least in shares if share is not None]
         lines.append(
-            f"{group}: {sum(share >= least for share, least in known)} of {len(known)} reach their goal"
+            f"{group}: {sum(share >= least for share, least in known)} of {len(known)} reach their"
+            " goal"
         )
     return lines
 

@@ -23,7 +23,10 @@ FLOATS, INTS = (
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 SHAPES = ((), (1,), (3,), (10,), (2, 5), (5, 2), (1, 7), (2, 2, 2), (3, 1, 3))
-_FLOAT_MAPS = "exp expm1 log log1p sqrt sin cos tan asin atan sinh cosh tanh asinh sigmoid erf floor ceil round abs neg square"
+_FLOAT_MAPS = (
+    "exp expm1 log log1p sqrt sin cos tan asin atan sinh cosh tanh asinh sigmoid erf floor ceil"
+    " round abs neg square"
+)
 _BINARY = "add subtract multiply maximum minimum less equal not_equal greater_equal"
 FLOAT_MAPS = [*_FLOAT_MAPS.split(), "reciprocal", "sign", "relu", "isnan", "isfinite"]
 ANY_MAPS = ["abs", "neg", "square", "sign", "positive"]

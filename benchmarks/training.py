@@ -261,7 +261,8 @@ def main() -> None:
     parser.add_argument("--torch-compile", action="store_true", help="time torch.compile as well")
     args = parser.parse_args()
     print(
-        f"{'us a step':17}{'jit':>10}{'lazy':>10}{'torch':>10}{'jit/torch':>11}  (compiled: torch.compile)"
+        f"{'us a step':17}{'jit':>10}{'lazy':>10}{'torch':>10}{'jit/torch':>11}  (compiled:"
+        " torch.compile)"
     )
     for name in [args.only] if args.only else NETWORKS:
         found = measured(NETWORKS[name], args.rounds, args.seconds, args.torch_compile)

@@ -223,7 +223,10 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
             for t in [np.dtype(d).type for d in options.dtypes.split(",")]:
                 s = total(name, t, options, pool)
                 numpy = f"{s.numpy:.2f}" if name not in NOT_IN_NUMPY else ""
-                yield f"| {name} | {t.__name__} | {s.error:.3f} | {s.place} | {s.wrong} | {s.count:,} | {numpy} |"
+                yield (
+                    f"| {name} | {t.__name__} | {s.error:.3f} | {s.place} | {s.wrong} | {s.count:,}"
+                    f" | {numpy} |"
+                )
 
 
 def main() -> None:

@@ -249,7 +249,8 @@ def main(argv: Sequence[str] | None = None) -> float:
     numbers, cut = np.array(vocabulary.encode(list(text))), round(len(text) * (1 - HELD_OUT))
     train, held_out = Windows(numbers[:cut], args.context), Windows(numbers[cut:], args.context)
     print(
-        f"{len(text):,} characters, {len(vocabulary) - SPECIAL} different ones, from {args.text or 'an embedded grammar'}"
+        f"{len(text):,} characters, {len(vocabulary) - SPECIAL} different ones, from"
+        f" {args.text or 'an embedded grammar'}"
     )
     model = CharTransformer(len(vocabulary), args.context, args.dim, args.heads, args.layers)
     data = DataLoader(train, min(args.batch_size, len(train)), shuffle=True, drop_last=True)
@@ -264,7 +265,10 @@ def main(argv: Sequence[str] | None = None) -> float:
         loss = train_epoch(model, optimizer, schedule, data, bar)
         held_out_loss = evaluate(model, DataLoader(held_out, args.batch_size))
         training.end_epoch(loss=loss, held_out_loss=held_out_loss, perplexity=exp(held_out_loss))
-        losses = f"loss {loss:.4f}, on held-out text {held_out_loss:.4f}, perplexity {exp(held_out_loss):.3f}"
+        losses = (
+            f"loss {loss:.4f}, on held-out text {held_out_loss:.4f}, perplexity"
+            f" {exp(held_out_loss):.3f}"
+        )
         print(f"{title}: {losses}, {1e3 / bar.rate:.1f} ms a step", flush=True)
     if args.plot:
         losses = {"training": "loss", "held-out text": "held_out_loss"}

@@ -87,7 +87,8 @@ def main(argv: Sequence[str] | None = None) -> float:
         if parallel.rank() == 0:
             now = {name: values[-1] for name, values in training.curves.items()}
             print(
-                f"epoch {epoch + 1}/{args.epochs}: loss {now['loss']:.4f}, {100 * now['accuracy']:.2f} % right",
+                f"epoch {epoch + 1}/{args.epochs}: loss {now['loss']:.4f},"
+                f" {100 * now['accuracy']:.2f} % right",
                 flush=True,
             )
     result = training.curves["accuracy"][-1]
@@ -97,7 +98,8 @@ def main(argv: Sequence[str] | None = None) -> float:
             training.curves.plot(args.plot, f"Digits, by {parallel.world_size()} processes", panels)
         workers = f"{parallel.world_size()} x {wf.options.current().num_threads} threads"
         print(
-            f"test accuracy: {100 * result:.2f} % after {time.perf_counter() - start:.1f} s on {workers}"
+            f"test accuracy: {100 * result:.2f} % after {time.perf_counter() - start:.1f} s on"
+            f" {workers}"
         )
     return result
 

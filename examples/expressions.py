@@ -90,7 +90,8 @@ def kernels() -> None:
     for kernel in wf.explain((x @ w).relu() @ w.T).kernels:
         print(kernel.name, *kernel.boundaries, sep="\n    apart ")
     title(
-        "wf.dump writes what every stage made of it; WEFT_DUMP=folder does so for each program of a script"
+        "wf.dump writes what every stage made of it; WEFT_DUMP=folder does so for each program of a"
+        " script"
     )
     with tempfile.TemporaryDirectory() as folder:
         wf.dump((2 * x + 1).softmax(axis=1), folder)

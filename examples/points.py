@@ -155,9 +155,13 @@ def main(argv: Sequence[str] | None = None) -> float:
                     f"epoch {epoch + 1}/{args.epochs}: loss {loss:.4f}, {100 * right:.1f} % right"
                 )
     result = accuracy(model, train)
-    shares = f"{100 * result:.1f} % of {len(train)} points right, {100 * accuracy(model, fresh):.1f} % of {FRESH} fresh ones"
+    shares = (
+        f"{100 * result:.1f} % of {len(train)} points right, {100 * accuracy(model, fresh):.1f} %"
+        f" of {FRESH} fresh ones"
+    )
     print(
-        f"{args.dataset}: {shares}; an epoch takes {1e3 * median(training.curves['seconds']):.2f} ms"
+        f"{args.dataset}: {shares}; an epoch takes"
+        f" {1e3 * median(training.curves['seconds']):.2f} ms"
     )
     if args.plot:
         plot(args.plot, f"{args.dataset}: {shares}", model, train, training.curves)

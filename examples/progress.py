@@ -49,7 +49,10 @@ class Progress:
     @property
     def pace(self) -> str:
         """How long it took, and how fast it was."""
-        return f"{self.seconds:.2f} s{' with compiling' if self.compiled else ''}, {self.rate:,.0f} {self.unit}/s"
+        return (
+            f"{self.seconds:.2f} s{' with compiling' if self.compiled else ''}, {self.rate:,.0f}"
+            f" {self.unit}/s"
+        )
 
     def erase_note(self) -> None:
         if self.note:

@@ -145,7 +145,10 @@ def verdict(model: SentimentCNN, vocabulary: Vocabulary, text: str) -> str:
     )
     with wf.no_grad():
         praise = scores(model.eval(), wf.tensor(tokens)).item()
-    return f"{text!r}: {'praise' if praise > 0.5 else 'blame'} ({100 * max(praise, 1 - praise):.0f} % sure)"
+    return (
+        f"{text!r}: {'praise' if praise > 0.5 else 'blame'} ({100 * max(praise, 1 - praise):.0f} %"
+        " sure)"
+    )
 
 
 def set_vectors(model: SentimentCNN, vocabulary: Vocabulary, path: str) -> int:
@@ -154,7 +157,8 @@ def set_vectors(model: SentimentCNN, vocabulary: Vocabulary, path: str) -> int:
     start = model.embedding.weight.cpu().numpy()
     if vectors.shape != start.shape:
         raise DataError(
-            f"{path}: the vectors have {vectors.shape[1]} numbers, the model has {start.shape[1]}: use --dim"
+            f"{path}: the vectors have {vectors.shape[1]} numbers, the model has {start.shape[1]}:"
+            " use --dim"
         )
     model.embedding.weight.assign(wf.tensor(np.where(known[:, None], vectors, start)))
     return int(known.sum())

@@ -68,7 +68,9 @@ HINTS = {
 }  # they change no value
 DIFFERENT = {
     "split": "wf.chunk(x, n) for n parts, wf.split(x, sizes) for parts of these sizes",
-    "put_along_axis": "x = wf.put_along_axis(x, indices, values, axis), which leaves the old value as it is",
+    "put_along_axis": (
+        "x = wf.put_along_axis(x, indices, values, axis), which leaves the old value as it is"
+    ),
 }
 IN_LINALG = {
     "matmul",
@@ -199,7 +201,8 @@ def function(
 
 def _not_there(label: str) -> errors.CallError:
     return errors.CallError(
-        f"{label} is not a function of Weft: write {label}(x.numpy()) to compute it in NumPy, outside of the graph"
+        f"{label} is not a function of Weft: write {label}(x.numpy()) to compute it in NumPy,"
+        " outside of the graph"
     )
 
 
@@ -316,8 +319,9 @@ def _matrix_norm(x: Tensor, ord: Any, axes: Any, keepdims: bool) -> Tensor:
     an infinite one)."""
     if len(axes) != 2 or isinstance(ord, str) or ord not in (1, -1, inf, -inf):
         raise errors.CallError(
-            f"np.linalg.norm: Weft has no norm of order {ord!r} along {len(axes)} axes: write np.linalg.norm(x.numpy(), ...), "
-            f"or wf.norm(x, ord, axis) for the norm of the elements"
+            f"np.linalg.norm: Weft has no norm of order {ord!r} along {len(axes)} axes: write"
+            " np.linalg.norm(x.numpy(), ...), or wf.norm(x, ord, axis) for the norm of the"
+            " elements"
         )
     summed, other = axes if abs(ord) == 1 else axes[::-1]
     out = (ops.max if ord > 0 else ops.min)(

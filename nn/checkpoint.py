@@ -61,7 +61,8 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
     text = json.dumps({"version": VERSION, "objects": tree, "generator": ops.get_rng_state()})
     if len(text) > MOST_TEXT:
         raise errors.ArgumentError(
-            f"save: the part that is not Tensors takes {len(text):,} characters, more than {MOST_TEXT:,}"
+            f"save: the part that is not Tensors takes {len(text):,} characters, more than"
+            f" {MOST_TEXT:,}"
         )
     write(place, parts, text)
 
@@ -69,7 +70,8 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
 def _require_names(who: str, unnamed: tuple[Any, ...]) -> None:
     if unnamed:
         raise errors.CallError(
-            f"{who}: objects are passed by name, as in {who}(path, model=model), not {brief(unnamed[0])}"
+            f"{who}: objects are passed by name, as in {who}(path, model=model), not"
+            f" {brief(unnamed[0])}"
         )
 
 
@@ -125,7 +127,8 @@ def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any)
             hasattr(x, "state_dict") and hasattr(x, "load_state_dict")
         ):
             raise errors.DTypeError(
-                f"load: {name} is {brief(x)}, into which nothing can be loaded; load() returns the rest"
+                f"load: {name} is {brief(x)}, into which nothing can be loaded; load() returns the"
+                " rest"
             )
     states, generator = _contents(place, objects)
     for name, x in objects.items():

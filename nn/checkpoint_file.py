@@ -63,7 +63,10 @@ OTHERS = {  # by their first bytes
     b"\x93NUMPY": "an array, as np.save writes",
     b"\x89HDF": "an HDF5 file, as Keras writes",
 }
-OTHERS_ADVICE = "write it with safetensors.torch.save_file(model.state_dict(), path), or load arrays with load_state_dict"
+OTHERS_ADVICE = (
+    "write it with safetensors.torch.save_file(model.state_dict(), path), or load arrays with"
+    " load_state_dict"
+)
 
 
 class CheckpointError(errors.WeftError, ValueError):

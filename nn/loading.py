@@ -32,7 +32,8 @@ def load(who: str, own: Mapping[str, Tensor], given: Mapping[str, Any], strict: 
     one."""
     if not isinstance(given, Mapping):
         raise errors.DTypeError(
-            f"load_state_dict: the state must be a dict of Tensors or arrays by name, not {brief(given)}"
+            "load_state_dict: the state must be a dict of Tensors or arrays by name, not"
+            f" {brief(given)}"
         )
     named = {id(t) for name, t in own.items() if name in given}
     missing: dict[int, str] = {}
@@ -109,7 +110,8 @@ def _refuse(who: str, names: list[str], misfits: list[errors.WeftError]) -> None
     if names or misfits:
         kind = errors.StateError if names else type(misfits[0])
         raise kind(
-            f"load_state_dict: the state does not fit {who}: {'; '.join([*names, *map(str, misfits)])}"
+            f"load_state_dict: the state does not fit {who}:"
+            f" {'; '.join([*names, *map(str, misfits)])}"
         )
 
 

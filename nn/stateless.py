@@ -53,7 +53,8 @@ def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
     """By id of a Parameter or Buffer, what stands for it."""
     if not isinstance(module, Module) or not isinstance(tensors, Mapping):
         raise errors.DTypeError(
-            f"functional_call: takes a Module and a dict of Tensors, not {brief(module)}, {brief(tensors)}"
+            f"functional_call: takes a Module and a dict of Tensors, not {brief(module)},"
+            f" {brief(tensors)}"
         )
     own = {
         **dict(module.named_buffers(remove_duplicate=False)),

@@ -156,7 +156,8 @@ def consume(capsule: object) -> Array:
     managed = LAYOUTS[versioned].from_address(pointer)
     if versioned and managed.major != VERSION[0]:
         raise ValueError(
-            f"its DLPack version is {managed.major}.{managed.minor}, of which only {VERSION[0]}.x is known"
+            f"its DLPack version is {managed.major}.{managed.minor}, of which only {VERSION[0]}.x"
+            " is known"
         )
     t = managed.tensor
     if t.lanes != 1:

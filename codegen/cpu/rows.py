@@ -86,7 +86,10 @@ class RowLowering(KernelAxes):
             c = Var("c", t.acc.size)
             part = Store(parts[t.node], var(chunk.grid) * t.acc.size + var(c), load(t.acc, var(c)))
             body.append(For(c, c.extent, LANES, [part], 4))
-        text = f" rows: lanes over the last of the inner axes, {chunk.describe()}, partial sums over the rows of each"
+        text = (
+            f" rows: lanes over the last of the inner axes, {chunk.describe()}, partial sums over"
+            " the rows of each"
+        )
         lowered = self._finish(chunk, body, text, wrap=False)
         lowered.loops.buffers += tuple(parts.values())
         return lowered, parts

@@ -256,7 +256,10 @@ def _blocks(s: Sorting, blocks: int) -> Lowered:
         phases.append(_move_block(r, p, counts, blocks, size))
         records = s.lines * s.n * RECORD_WORK
         work += [records // 2, s.lines * blocks * BUCKETS * 4, records]
-    text = f"radix, {r.passes} passes, {plural(blocks, 'block')} of {size} in each of {plural(s.lines, 'line')}"
+    text = (
+        f"radix, {r.passes} passes, {plural(blocks, 'block')} of {size} in each of"
+        f" {plural(s.lines, 'line')}"
+    )
     return _finished(s, phases, None, [*r.scratch, counts], work, text)
 
 

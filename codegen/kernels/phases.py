@@ -33,7 +33,10 @@ def in_phases(parts: Sequence[Lowered]) -> Lowered:
     joined = in_turn([_one_phase(group) for group in groups.values()])
     texts = "; ".join(f"({i}) {part.schedule}" for i, part in enumerate(parts))
     count = len(joined.loops.phases)
-    text = f"{len(parts)} residue classes of strided axes, without the products that are 0, in {count} phases: {texts}"
+    text = (
+        f"{len(parts)} residue classes of strided axes, without the products that are 0, in {count}"
+        f" phases: {texts}"
+    )
     return replace(joined, schedule=text, choices=_choices(parts))
 
 

@@ -38,7 +38,10 @@ class Launch:
             if self.registers is None
             else f", {self.registers} registers, {self.spilled} B spilled"
         )
-        return f"{plural(self.blocks, 'block')} of {self.threads} threads, {self.shared} B shared{told}"
+        return (
+            f"{plural(self.blocks, 'block')} of {self.threads} threads, {self.shared} B"
+            f" shared{told}"
+        )
 
 
 class KernelBuilder(Protocol):

@@ -77,7 +77,8 @@ class CpuKind:
         if not settings.target.runs_on(processor.host()):
             lacking = f"this processor has no {options.current().target}"
             raise DeviceError(
-                f"{lacking}: WEFT_TARGET=host makes code for it; wf.explain and wf.dump show that for any"
+                f"{lacking}: WEFT_TARGET=host makes code for it; wf.explain and wf.dump show that"
+                " for any"
             )
 
     def load(self, number: int, data: bytes, site_at: SiteAt) -> Runnable | None:

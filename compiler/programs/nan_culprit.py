@@ -243,7 +243,10 @@ def error_of(culprit: Located | NotLocated, lines: Lines) -> errors.FloatingPoin
         if culprit.index is not None
         else ""
     )
-    text = f"{named(n)}{of} gives {culprit.value:g}{at}\n    {_shown(site)}\n    in kernel {culprit.kernel}"
+    text = (
+        f"{named(n)}{of} gives {culprit.value:g}{at}\n    {_shown(site)}\n    in kernel"
+        f" {culprit.kernel}"
+    )
     of_node = named(n), file, line, is_gradient(site), n.shape, n.dtype
     values = *of_node, culprit.index, culprit.value, culprit.operands, culprit.kernel
     return errors.FloatingPointError(text, **dict(zip(FIELDS, values, strict=True)))

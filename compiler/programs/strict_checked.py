@@ -64,7 +64,11 @@ def _must_equal(n: Node, got: Array, want: Array) -> None:
     if len(places):
         at = tuple(map(int, places[0]))
         line = f" ({site_text(n.site)})" if n.site else ""
-        numbers = f"element {list(at)} is {got[at]!r} by compiled code and {want[at]!r} by the interpreter"
+        numbers = (
+            f"element {list(at)} is {got[at]!r} by compiled code and {want[at]!r} by the"
+            " interpreter"
+        )
         raise CompileError(
-            f"strict mode: {n.op.value} of {n.dtype.name}{list(n.shape)}{line}: {numbers}; please report it"
+            f"strict mode: {n.op.value} of {n.dtype.name}{list(n.shape)}{line}: {numbers}; please"
+            " report it"
         )

@@ -103,7 +103,8 @@ def body(path: str, name: str, thing: Any) -> list[str]:
     own = getattr(thing, "__name__", name)
     if own != name and getattr(namespace(path), own, None) is thing:
         return [
-            f"Another name of [{escaped(f'{path}.{own}')}]({page_of(f'{path}.{own}')}#{path}.{own}).\n"
+            "Another name of"
+            f" [{escaped(f'{path}.{own}')}]({page_of(f'{path}.{own}')}#{path}.{own}).\n"
         ]
     return [signature_of(f"{path}.{name}", thing), text_of(thing)]
 
@@ -178,9 +179,9 @@ def call_of(full: str, thing: Any) -> str:
             for p in given.parameters.values()
             if p.name != "self"
         ],
-        return_annotation=inspect.Signature.empty
-        if inspect.isclass(thing)
-        else plain(given.return_annotation),
+        return_annotation=(
+            inspect.Signature.empty if inspect.isclass(thing) else plain(given.return_annotation)
+        ),
     )
     inside, _, result = str(shown)[1:].rpartition(")")
     lines = [f"{full}("]

@@ -87,7 +87,8 @@ def reinterpreted(x: Node, dtype: DType) -> Node:
     parts = x.dtype.itemsize / dtype.itemsize
     if parts != 1 and (not x.ndim or (x.shape[-1] * parts) % 1):
         raise errors.ShapeError(
-            f"view: the last axis of shape {x.shape}, {x.dtype.name}, is not a whole number of {dtype.name}"
+            f"view: the last axis of shape {x.shape}, {x.dtype.name}, is not a whole number of"
+            f" {dtype.name}"
         )
     raw = (
         to_dtype(x, dt.uint8) if x.dtype.kind == "b" else node(Op.BITCAST, (x,), _unsigned(x.dtype))

@@ -72,7 +72,8 @@ def _distances(x: Node, axis: int, spacing: Nested) -> Distance:
     if not isinstance(spacing, Node) or spacing.shape != (x.shape[axis],):
         what = f"of shape {spacing.shape}" if isinstance(spacing, Node) else brief(spacing)
         raise errors.ShapeError(
-            f"gradient: coordinates along axis {axis} must be a vector of {x.shape[axis]}, not {what}"
+            f"gradient: coordinates along axis {axis} must be a vector of {x.shape[axis]}, not"
+            f" {what}"
         )
     return reshape(
         as_node("gradient", diff(spacing), x.dtype),
@@ -125,7 +126,8 @@ def trapezoid(y: Node, x: Node | None = None, dx: Operand = 1.0, axis: int = -1)
         shape = (n, *(1,) * (y.ndim - 1 - place)) if x.ndim == 1 else x.shape
         if x.ndim == 1 and x.size != n:
             raise errors.ShapeError(
-                f"trapezoid: {x.size} coordinates for {n} samples along axis {place} of shape {y.shape}"
+                f"trapezoid: {x.size} coordinates for {n} samples along axis {place} of shape"
+                f" {y.shape}"
             )
         width = diff(reshape(x, shape), axis=place - y.ndim)
     later, earlier = (part(y, place, min(i, n), max(n - 1 + i, 0)) for i in (1, 0))

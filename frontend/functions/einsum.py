@@ -111,7 +111,8 @@ def _labels(subscripts: str, part: str, ndim: int, shape: Shape | None) -> tuple
     spare = ndim - len(before) - len(after)
     if spare < 0 or (spare and not dots):
         raise errors.ShapeError(
-            f'einsum: "{part}" of "{subscripts}" names {ndim - spare} axes, the operand has shape {shape}'
+            f'einsum: "{part}" of "{subscripts}" names {ndim - spare} axes, the operand has shape'
+            f" {shape}"
         )
     return (*before, *range(-spare, 0), *after)
 
@@ -163,7 +164,8 @@ def _without_repeats(x: Node, labels: tuple[Hashable, ...]) -> Term:
             j = labels.index(label, i + 1)
             if x.shape[i] != x.shape[j]:
                 raise errors.ShapeError(
-                    f'einsum: "{label}" has the extents {x.shape[i]} and {x.shape[j]} in one operand'
+                    f'einsum: "{label}" has the extents {x.shape[i]} and {x.shape[j]} in one'
+                    " operand"
                 )
             x = diagonal(x, 0, i, j)
             labels = (*(k for n, k in enumerate(labels) if n not in (i, j)), label)

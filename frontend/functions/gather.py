@@ -189,7 +189,10 @@ def _by_axis(indices: object) -> Sequence[object]:
 # what to write for PyTorch's functions of these names, which take (x, dim, index, ..)
 _AS_TORCH = {
     "gather": "for one index per element of the result write wf.take_along_axis(x, indices, axis)",
-    "scatter_add": "for one index per value write wf.scatter_add(x, (rows, columns), values, (0, 1)), rows and columns broadcast",
+    "scatter_add": (
+        "for one index per value write wf.scatter_add(x, (rows, columns), values, (0, 1)), rows and"
+        " columns broadcast"
+    ),
 }
 
 
@@ -272,7 +275,8 @@ def _along(function: str, x: Node, indices: Node, a: int) -> list[Node]:
     beside.insert(a, 1)
     if indices.ndim != x.ndim:
         raise errors.ShapeError(
-            f"{function}: indices of shape {indices.shape} do not have as many axes as shape {x.shape}"
+            f"{function}: indices of shape {indices.shape} do not have as many axes as shape"
+            f" {x.shape}"
         )
     shape = broadcast_shape(function, [indices.shape, tuple(beside)])
     places = [spread(node(Op.IOTA, (), d), [k], shape) for k, d in enumerate(x.shape) if k != a]

@@ -70,8 +70,9 @@ def view(
     strides = strides_of(x)
     if reshape_strides(x.shape, strides, target) is None:
         raise errors.ShapeError(
-            f"view: shape {x.shape} with strides {strides} is not contiguous, so shape {target} would need a copy: "
-            f"call .contiguous() first, or .reshape{target}, which takes any value"
+            f"view: shape {x.shape} with strides {strides} is not contiguous, so shape {target}"
+            f" would need a copy: call .contiguous() first, or .reshape{target}, which takes any"
+            " value"
         )
     return graph.reshape(x, target)
 
@@ -220,7 +221,8 @@ def window(x: Node, axis: int, size: int, stride: int = 1, dilation: int = 1) ->
     reach = (size - 1) * dilation + 1
     if min(size, stride, dilation) < 1 or reach > x.shape[a]:
         raise errors.ShapeError(
-            f"window: size {size}, stride {stride}, dilation {dilation} do not fit axis {axis} of shape {x.shape}"
+            f"window: size {size}, stride {stride}, dilation {dilation} do not fit axis {axis} of"
+            f" shape {x.shape}"
         )
     for op, arg, shape in window_views(x.shape, a, size, stride, dilation):
         x = shaped(op, (x,), arg, x.dtype, shape)
@@ -282,7 +284,8 @@ def stack(parts: Sequence[Node], /, axis: int = 0) -> Node:
     for number, x in enumerate(parts):
         if x.shape != parts[0].shape:
             raise errors.ShapeError(
-                f"stack: part 0 of shape {parts[0].shape} and part {number} of shape {x.shape} differ"
+                f"stack: part 0 of shape {parts[0].shape} and part {number} of shape {x.shape}"
+                " differ"
             )
     a = normalise_axis("stack", axis, parts[0].ndim + 1)
     return concat([unsqueeze(x, a) for x in parts], a)

@@ -128,7 +128,8 @@ def _contracted(name: str, a: Node, b: Node, axes: object) -> Node:
     for i, j in zip(mine, others, strict=True):
         if a.shape[i] != b.shape[j]:
             raise errors.ShapeError(
-                f"{name}: axis {i} of shape {a.shape} and axis {j} of shape {b.shape} have different extents"
+                f"{name}: axis {i} of shape {a.shape} and axis {j} of shape {b.shape} have"
+                " different extents"
             )
     left: list[Hashable] = [("a", i) for i in range(a.ndim)]
     right: list[Hashable] = [
@@ -171,7 +172,8 @@ def vecdot(a: Operand, b: Operand, /, axis: int = -1) -> Node:
     a, b = (_axis_last("vecdot", x, axis) for x in (a, b))
     if a.shape[-1] != b.shape[-1]:
         raise errors.ShapeError(
-            f"vecdot: {a.shape[-1]} elements along axis {axis} of one operand, {b.shape[-1]} of the other"
+            f"vecdot: {a.shape[-1]} elements along axis {axis} of one operand, {b.shape[-1]} of the"
+            " other"
         )
     batch = broadcast_shape("vecdot", [a.shape[:-1], b.shape[:-1]])
     labels: Labels = range(len(batch) + 1)
@@ -221,7 +223,8 @@ def linear(x: Node, weight: Node, bias: Node | None = None) -> Node:
         )
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
         raise errors.ShapeError(
-            f"linear: the last axis of x must be in_features={weight.shape[1]}, but x has shape {x.shape}"
+            f"linear: the last axis of x must be in_features={weight.shape[1]}, but x has shape"
+            f" {x.shape}"
         )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise errors.ShapeError(

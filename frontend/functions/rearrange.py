@@ -48,7 +48,8 @@ def repeat(x: Node, repeats: Nested, /, *more: Nested, axis: int | None = None) 
     if more:
         counts = (repeats, *more)
         raise errors.DTypeError(
-            f"repeat: takes one count or a list of counts, and axis=; for copies of x use tile(x, {brief(counts)})"
+            "repeat: takes one count or a list of counts, and axis=; for copies of x use tile(x,"
+            f" {brief(counts)})"
         )
     x, place = (ravel(x), 0) if axis is None else (x, normalise_axis("repeat", axis, x.ndim))
     if isinstance(repeats, (tuple, list)) or (isinstance(repeats, Node) and repeats.ndim):

@@ -96,7 +96,8 @@ def _mean(x: Node, axis: Axes, keepdims: bool) -> Node:
 def _require_elements(name: str, x: Node, axes: tuple[int, ...]) -> None:
     if builtins.any(x.shape[a] == 0 for a in axes):
         raise errors.ShapeError(
-            f"{name}: shape {x.shape} has no elements along axes {axes}, and {name} of nothing is undefined"
+            f"{name}: shape {x.shape} has no elements along axes {axes}, and {name} of nothing is"
+            " undefined"
         )
 
 

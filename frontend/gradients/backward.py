@@ -65,7 +65,8 @@ def _require_fresh(leaf: Node) -> None:
     owner = stale_owner(leaf)
     if owner is not None:
         raise errors.StaleError(
-            f"backward: {state.described(owner)} was replaced by an update after this value was built from it; build it again"
+            f"backward: {state.described(owner)} was replaced by an update after this value was"
+            " built from it; build it again"
         )
 
 
@@ -73,7 +74,8 @@ def _seed(name: str, loss: Tracked, gradient: ArrayLike | None) -> Node:
     if gradient is None:
         if loss.size != 1:
             raise errors.GradientError(
-                f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent"
+                f"{name}: shape {loss.shape} is not a single element; sum it up, or give its"
+                " cotangent"
             )
         return full(1, loss.dtype, loss.shape)
     g = gradient if isinstance(gradient, Tensor) else creation.tensor(gradient)
@@ -112,7 +114,8 @@ def _replaced(hooks: list[Hook], gradient: Node) -> Node:
             )
         if changed.shape != g.shape:
             raise errors.ShapeError(
-                f"backward: a hook turned a gradient of shape {g.shape} into one of shape {changed.shape}"
+                f"backward: a hook turned a gradient of shape {g.shape} into one of shape"
+                f" {changed.shape}"
             )
         g = changed.astype(g.dtype)
     return g.node

@@ -83,8 +83,9 @@ def _explain_unreached(loss: Tensor, w: Tensor, i: int) -> None:
         if stale_owner(leaf) is w:
             _require_fresh(leaf)
     raise errors.GradientError(
-        f"grad: the loss does not depend on wrt[{i}] ({w.dtype.name}{list(w.shape)}), or its history was dropped when it was "
-        "computed: require a gradient of what it depends on, or pass allow_unused=True for zeros"
+        f"grad: the loss does not depend on wrt[{i}] ({w.dtype.name}{list(w.shape)}), or its"
+        " history was dropped when it was computed: require a gradient of what it depends on, or"
+        " pass allow_unused=True for zeros"
     )
 
 

@@ -56,7 +56,8 @@ class _Traced:
         t = x if isinstance(x, Tensor) else creation.tensor(x)
         if not t.dtype.is_float:
             raise errors.DTypeError(
-                f"{self.name}: can differentiate by floats only, an input is {t.dtype.name}{list(t.shape)}"
+                f"{self.name}: can differentiate by floats only, an input is"
+                f" {t.dtype.name}{list(t.shape)}"
             )
         if t.node.op is Op.INPUT and t.node not in seen:
             seen.add(t.node)
@@ -102,7 +103,8 @@ def _matching(name: str, what: str, given: object, wanted: object, of: str) -> l
     """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
     if not tree.is_like(given, wanted):
         raise errors.ShapeError(
-            f"{name}: the {what} does not have the structure of the {of}: {brief(given)} for {brief(wanted)}"
+            f"{name}: the {what} does not have the structure of the {of}: {brief(given)} for"
+            f" {brief(wanted)}"
         )
     out = []
     for g, x in zip(tree.leaves(given), tree.leaves(wanted), strict=True):

@@ -125,7 +125,10 @@ class Writer:
 
     def text(self) -> str:
         body = "\n".join(f"        {line}" for line in self.lines)
-        return f"def factory({', '.join(self.values)}):\n    def repeat(tensors, numbers=()):\n{body}\n    return repeat\n"
+        return (
+            f"def factory({', '.join(self.values)}):\n    def repeat(tensors,"
+            f" numbers=()):\n{body}\n    return repeat\n"
+        )
 
     def add(self, *lines: str, **values: object) -> None:
         self.lines += lines
@@ -156,7 +159,8 @@ class Writer:
                 "[getrefcount(t._node) + getrefcount(t._storage) for t in assigned] != alone", tab
             )
         self.add(
-            "except (AttributeError, ValueError):  # no Tensor, or one without memory or Leaf, or another number of them"
+            "except (AttributeError, ValueError):  # no Tensor, or one without memory or Leaf, or"
+            " another number of them"
         )
         self.add("    return DIFFERS")
         if self.count > 1 and not step.is_aliased:

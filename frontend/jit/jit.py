@@ -175,9 +175,10 @@ def _call(
 ) -> tuple[Any, TracedStep | None]:
     """The result, and the step that gave it; with run=False the step alone, which does not run."""
     if state.traces and state.trace() is not None:
-        return function(
-            *args, **kwargs
-        ), None  # inside another jitted function it is a function like any other
+        return (
+            function(*args, **kwargs),
+            None,
+        )  # inside another jitted function it is a function like any other
     arguments = Arguments(args, kwargs, statics)
     tensors = arguments.tensors
     key = (
@@ -371,7 +372,8 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise errors.DTypeError(
-                f"compile: updates[{i}] must be a pair of a Tensor and its new value, not {brief(pair)}"
+                f"compile: updates[{i}] must be a pair of a Tensor and its new value, not"
+                f" {brief(pair)}"
             )
     for i, t in enumerate([*given, *(p[0] for p in pairs)]):
         if not isinstance(t, Tensor) or is_constant(t.node):
@@ -389,9 +391,15 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
         new = rebuilt_over([*_nodes(results), *values], places)
         for (t, _), value in zip(pairs, values, strict=True):
             state.assign(t, new[value])
-        return record(
-            trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x)
-        ), layouts
+        return (
+            record(
+                trace,
+                given,
+                (),
+                mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x),
+            ),
+            layouts,
+        )
 
     recorded, layouts = trace.run(recorded_layouts)
     with realize.lock:
@@ -419,7 +427,8 @@ def _fitting(step: TracedStep, inputs: Args) -> tuple[list[Tensor], list[Storage
     arguments = Arguments(inputs, {}, frozenset())
     if arguments.numbers or len(arguments.tensors) != len(step.layouts):
         raise errors.ArgumentError(
-            f"compile: the inputs must be {len(step.layouts)} Tensors or arrays, not {brief(inputs)}"
+            f"compile: the inputs must be {len(step.layouts)} Tensors or arrays, not"
+            f" {brief(inputs)}"
         )
     with realize.lock:
         for i in arguments.arrays:

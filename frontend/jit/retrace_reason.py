@@ -47,7 +47,10 @@ def misfit(
             WHAT, (*layout, tracked), (*s.layout, t._requires_grad), strict=True
         ):
             if old != new:
-                return f"{name} has {what} {getattr(new, 'name', new)}, not {getattr(old, 'name', old)}"
+                return (
+                    f"{name} has {what} {getattr(new, 'name', new)}, not"
+                    f" {getattr(old, 'name', old)}"
+                )
     change = step.change()
     return "its other Tensors have another layout" if change is None else change()
 

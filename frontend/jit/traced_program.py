@@ -270,6 +270,12 @@ class _Recorder:
         """backward() without effect: most often the optimiser's step stands outside of the
         function."""
         line = gradient.site or (self.trace.name, 0)
-        what = f"the jitted function {self.trace.name} calls backward(), but uses and returns none of the gradients"
-        advice = "after a call there is no .grad: call optimizer.step() in the function, or return the gradients"
+        what = (
+            f"the jitted function {self.trace.name} calls backward(), but uses and returns none of"
+            " the gradients"
+        )
+        advice = (
+            "after a call there is no .grad: call optimizer.step() in the function, or return the"
+            " gradients"
+        )
         warnings.warn_explicit(f"{what}; {advice}", errors.GradientWarning, line[0], line[1])

@@ -238,8 +238,8 @@ def definition_of(n: Node) -> Node:
     definition: Node | None = n.arg.definition
     if definition is None:
         raise errors.JitError(
-            "a Tensor that was made while a jitted function was traced is used after it, where it has no value: let the function "
-            "return it, or assign it to a Tensor from outside"
+            "a Tensor that was made while a jitted function was traced is used after it, where it"
+            " has no value: let the function return it, or assign it to a Tensor from outside"
         )
     return definition
 

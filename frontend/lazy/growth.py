@@ -68,10 +68,11 @@ def _warn_of(links: int) -> None:
         if length >= links:
             _warn_once(
                 line,
-                f"the pending graph of a {end.dtype.name}{list(end.shape)} grows with every iteration: this line has added "
-                f"{length} times to a value that is never computed, and all that it was made of is kept. Read it now and then "
-                "(.item(), .numpy()) or compute it with wf.realize(); if it requires a gradient that nobody asks for, add to its "
-                "detach()",
+                f"the pending graph of a {end.dtype.name}{list(end.shape)} grows with every"
+                f" iteration: this line has added {length} times to a value that is never computed,"
+                " and all that it was made of is kept. Read it now and then (.item(), .numpy()) or"
+                " compute it with wf.realize(); if it requires a gradient that nobody asks for,"
+                " add to its detach()",
             )
 
 
@@ -93,8 +94,9 @@ def after_repeating(again: Sequence[Node]) -> None:
             ):
                 _warn_once(
                     n.site[:2],
-                    f"each read computes what the reads before it have computed, and more: a {n.dtype.name}{list(n.shape)} of "
-                    f"this line {n.computed + 1} times by now. Compute what a loop carries along in each turn: wf.realize(x)",
+                    "each read computes what the reads before it have computed, and more: a"
+                    f" {n.dtype.name}{list(n.shape)} of this line {n.computed + 1} times by now."
+                    " Compute what a loop carries along in each turn: wf.realize(x)",
                 )
                 return
 

@@ -198,8 +198,9 @@ class Trace:
         for o in self.outers.values():
             if o.leaf in passed and o.tensor._requires_grad and o.leaf.arg.owner is None:
                 raise errors.GradientError(
-                    f"backward: a {_described(o.tensor)} was computed outside of the jitted function {self.name} from what "
-                    "requires a gradient: compute it inside, or pass its detach()"
+                    f"backward: a {_described(o.tensor)} was computed outside of the jitted"
+                    f" function {self.name} from what requires a gradient: compute it inside, or"
+                    " pass its detach()"
                 )
 
     # ------------------------------------------------------------ values that Python knows
@@ -261,7 +262,8 @@ class Trace:
     def refuse(self, what: str) -> None:
         """Raises JitError for what Python would do only now."""
         raise errors.JitError(
-            f"{what} in the jitted function {self.name} would happen only while it is traced: do it outside"
+            f"{what} in the jitted function {self.name} would happen only while it is traced: do it"
+            " outside"
         )
 
     def _where(self) -> str:
@@ -280,8 +282,8 @@ class Trace:
 
 
 _ADVICE = (
-    "it is known only when the function is called. Compute with Tensors (wf.where for a choice), return the value and read it "
-    "outside"
+    "it is known only when the function is called. Compute with Tensors (wf.where for a choice),"
+    " return the value and read it outside"
 )
 
 
@@ -294,8 +296,8 @@ def require_no_grad(name: str, t: Tensor) -> None:
     to."""
     if t._grad is not None:
         raise errors.JitError(
-            f"{name}: {state.described(t)} has a .grad from before the call: call zero_grad(), or set .grad = None, in the "
-            "function or before it"
+            f"{name}: {state.described(t)} has a .grad from before the call: call zero_grad(), or"
+            " set .grad = None, in the function or before it"
         )
 
 

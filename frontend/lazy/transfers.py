@@ -21,7 +21,10 @@ from ...runtime.memory.strides import strides_of
 from .any_tensor import AnyTensor as Tensor
 from .any_tensor import bare
 
-ONE_DEVICE = "it becomes one program, which runs on one device: return what is computed, and move it after the call"
+ONE_DEVICE = (
+    "it becomes one program, which runs on one device: return what is computed, and move it after"
+    " the call"
+)
 
 
 def placed(n: Node, device: str) -> Node:

@@ -52,8 +52,9 @@ def assigned(part: Tensor) -> None:
     if line is not None and line[:2] not in _warned:
         _warned.add(line[:2])
         warnings.warn_explicit(
-            "this assigns to a part of a Tensor, x[i] or the like, which leaves the whole Tensor as it is: Tensors share no "
-            "elements, as arrays of NumPy do. Write x[i, j] = value in one step; for a part of its own take x[i].clone()",
+            "this assigns to a part of a Tensor, x[i] or the like, which leaves the whole Tensor as"
+            " it is: Tensors share no elements, as arrays of NumPy do. Write x[i, j] = value in one"
+            " step; for a part of its own take x[i].clone()",
             errors.AliasWarning,
             *line[:2],
         )

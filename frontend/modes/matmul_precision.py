@@ -41,7 +41,8 @@ def matmul_precision(precision: str | None = None) -> str | Restored:
         return before
     if not isinstance(precision, str) or precision not in options.MATMUL:
         raise OptionError(
-            f"matmul_precision({brief(precision)}): allowed is one of {', '.join(map(repr, options.MATMUL))}"
+            f"matmul_precision({brief(precision)}): allowed is one of"
+            f" {', '.join(map(repr, options.MATMUL))}"
         )
     options.update(matmul=precision)
     return Restored(before)

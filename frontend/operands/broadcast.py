@@ -94,7 +94,8 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
     for x in weak:
         if type(x) not in WEAK:
             raise errors.DTypeError(
-                f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {brief(x)}"
+                f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__}"
+                f" {brief(x)}"
             )
     if common is None:
         kinds = {x.__class__ for x in weak}  # a LiveNumber has that of a number

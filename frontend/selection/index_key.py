@@ -159,7 +159,8 @@ def _position(x: Node, axis: int, item: Any) -> int:
     extent = x.shape[axis]
     if not -extent <= i < extent:
         raise errors.IndexError(
-            f"index into shape {x.shape}: index {brief(i)} is out of range for axis {axis} of extent {extent}"
+            f"index into shape {x.shape}: index {brief(i)} is out of range for axis {axis} of"
+            f" extent {extent}"
         )
     return i % extent
 

@@ -159,7 +159,7 @@ def _spread_out(x: Node, k: Key, value: Node) -> Node:
 
 def _with_values(region: Node, k: Key, value: Node) -> Node:
     """The region with the value at what the index arrays and masks select."""
-    ((axis, mask), *others) = k.arrays
+    (axis, mask), *others = k.arrays
     if not others and mask.dtype is dt.bool_:
         value = _trimmed(value, len(k.kept) + 1)
         same = _same_for_all(value, k, 1)
@@ -218,7 +218,8 @@ def _fitted(value: Node, shape: Shape, given: Node | None = None, shown: str = "
     ):
         own, wanted = (given or value).shape, shown or shape
         raise errors.ShapeError(
-            f"assignment: could not broadcast a value of shape {own} into the selected shape {wanted}"
+            f"assignment: could not broadcast a value of shape {own} into the selected shape"
+            f" {wanted}"
         )
     return broadcast_to(value, shape)
 

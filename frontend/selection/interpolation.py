@@ -44,7 +44,8 @@ def interp(
     """
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise errors.ShapeError(
-            f"interp: xp and fp must be vectors of equal size, not of shapes {xp.shape} and {fp.shape}"
+            f"interp: xp and fp must be vectors of equal size, not of shapes {xp.shape} and"
+            f" {fp.shape}"
         )
     dtype = common_dtype("interp", (x, xp, fp))
     dtype = dtype if dtype.is_float else default_float()

@@ -377,7 +377,8 @@ def in_place(inner: Callable[..., Node]) -> Operator:
         n = inner(self.node, operand)
         if KINDS.index(n.dtype.kind) > KINDS.index(self.dtype.kind):
             raise errors.DTypeError(
-                f"an in-place operation gives {n.dtype.name}: cannot cast that to {self.dtype.name} in place"
+                f"an in-place operation gives {n.dtype.name}: cannot cast that to {self.dtype.name}"
+                " in place"
             )
         rebind(self, n, isinstance(other, Tracked) and other._requires_grad)
         return self

@@ -52,7 +52,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
         raise errors.DTypeError(f"from_numpy: there is no dtype for elements of type {array.dtype}")
     if not array.dtype.isnative:
         raise errors.DTypeError(
-            f"from_numpy: elements of type {array.dtype} have a foreign byte order; wf.tensor converts them"
+            f"from_numpy: elements of type {array.dtype} have a foreign byte order; wf.tensor"
+            " converts them"
         )
     if any(s < 0 or s % array.itemsize for s in array.strides) or not array.flags.aligned:
         raise errors.ShapeError(

@@ -55,7 +55,8 @@ def to_capsule(
     if wanted != here:
         if wanted != dlpack.CPU or copy is False:
             raise errors.BufferError(
-                f"__dlpack__: the memory is on {t.device} {here}, not on the device {brief(dl_device)}"
+                f"__dlpack__: the memory is on {t.device} {here}, not on the device"
+                f" {brief(dl_device)}"
             )
         t, here = t.cpu(), wanted
     versioned = max_version is not None and _pair("max_version", max_version) >= dlpack.VERSION
@@ -122,13 +123,15 @@ def from_dlpack(x: object, /, *, device: DeviceLike = None, copy: bool | None = 
     place = check_device(device)
     if not hasattr(x, "__dlpack__") or isinstance(x, type):
         raise errors.DTypeError(
-            f"from_dlpack: {type(x).__name__} has no __dlpack__; wf.tensor copies what NumPy can read"
+            f"from_dlpack: {type(x).__name__} has no __dlpack__; wf.tensor copies what NumPy can"
+            " read"
         )
     here = _device_of(x)
     array = _consumed(_capsule(x, here))
     if array.device != dlpack_pair(here):
         raise errors.BufferError(
-            f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, not on its own"
+            f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, not on"
+            " its own"
         )
     dtype = _dtype(array)
     if as_bool("from_dlpack", "copy", copy) or _why_not_shared(array, dtype):
@@ -185,7 +188,8 @@ def _device_of(x: object) -> str:
     if (name := devices.named_by_dlpack(int(kind), int(number))) is not None:
         return devices.get(name)
     raise errors.BufferError(
-        f"from_dlpack: the array is on a device of DLPack type {int(kind)}, number {number}; move it to the CPU first"
+        f"from_dlpack: the array is on a device of DLPack type {int(kind)}, number {number}; move"
+        " it to the CPU first"
     )
 
 

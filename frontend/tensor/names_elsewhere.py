@@ -56,7 +56,10 @@ OF_TENSORS = {
     "numel": "x.size",
     "ptp": "x.max() - x.min()",
     "scatter": "wf.put_along_axis(x, indices, y, axis)",
-    "scatter_add": "wf.scatter_add(x, (rows, columns), values, axis=(0, 1)), of slices wf.scatter_add(x, indices, values)",
+    "scatter_add": (
+        "wf.scatter_add(x, (rows, columns), values, axis=(0, 1)), of slices wf.scatter_add(x,"
+        " indices, values)"
+    ),
     "searchsorted": "wf.searchsorted(x, y)",
     "short": "x.to(wf.int16)",
     "stride": "x.strides",
@@ -134,9 +137,18 @@ OF_MODULES = {
 }
 
 _LINALG = "there is no linear algebra beyond products and norms; NumPy's is np.linalg, of x.numpy()"
-_LOOPS = "there are no loops in a graph: write a Python loop in a function that wf.jit compiles, which unrolls it"
-_RECURRENT = "there are no recurrent layers: apply nn.Linear layers per time step in a Python loop, which wf.jit compiles"
-_MAPS = "there is no mapping over axes: operations broadcast, so write the function for whole arrays with x[:, None] and axis="
+_LOOPS = (
+    "there are no loops in a graph: write a Python loop in a function that wf.jit compiles, which"
+    " unrolls it"
+)
+_RECURRENT = (
+    "there are no recurrent layers: apply nn.Linear layers per time step in a Python loop, which"
+    " wf.jit compiles"
+)
+_MAPS = (
+    "there is no mapping over axes: operations broadcast, so write the function for whole arrays"
+    " with x[:, None] and axis="
+)
 ABSENT = {
     **dict.fromkeys(
         ("linalg", "inv", "inverse", "pinv", "solve", "lstsq", "det", "slogdet"), _LINALG

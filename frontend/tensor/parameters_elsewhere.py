@@ -39,7 +39,9 @@ WITHOUT = {  # why there is none, or what to write
     ),
     **dict.fromkeys(("capturable", "foreach", "fused"), _ONE_PROGRAM),
     **dict.fromkeys(("reduce", "size_average"), _REDUCTION),
-    "create_graph": "what wf.grad gives can be differentiated again, what backward() collects cannot",
+    "create_graph": (
+        "what wf.grad gives can be differentiated again, what backward() collects cannot"
+    ),
     "dims": "axes are given without a name, one after the other",
     "device": "write .to(device) after the call",
     "dtype": "write .to(dtype) after the call",
@@ -49,7 +51,9 @@ WITHOUT = {  # why there is none, or what to write
     "pin_memory": "device= puts batches where they are needed while they are fetched",
     "requires_grad": "write .requires_grad_() after the call",
     "retain_graph": "wf.grad keeps the history",
-    "unbiased": "unbiased=True is correction=1, and correction=0 is meant where none is given, as in NumPy",
+    "unbiased": (
+        "unbiased=True is correction=1, and correction=0 is meant where none is given, as in NumPy"
+    ),
     "where": "write wf.where(condition, x, 0) in the place of x",
 }
 
@@ -90,9 +94,9 @@ def taken(of: Signature) -> tuple[float, frozenset[str] | None]:
         for p in parameters
         if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     )
-    return inf if Parameter.VAR_POSITIONAL in kinds else len(
-        places
-    ), None if Parameter.VAR_KEYWORD in kinds else names
+    return inf if Parameter.VAR_POSITIONAL in kinds else len(places), (
+        None if Parameter.VAR_KEYWORD in kinds else names
+    )
 
 
 def naming(function: Callable[P, R]) -> Callable[P, R]:

@@ -169,7 +169,8 @@ def _weights(name: str, what: str, given: ArrayLike) -> Node:
             sums = np.asarray(given, np.float64).sum(-1)
         if not (np.asarray(given) >= 0).all() or not ((sums > 0) & np.isfinite(sums)).all():
             raise errors.ArgumentError(
-                f"{name}: {what} must be finite weights, at least 0 and not all 0, not {brief(given)}"
+                f"{name}: {what} must be finite weights, at least 0 and not all 0, not"
+                f" {brief(given)}"
             )
     return weights  # type: ignore[no-any-return]
 

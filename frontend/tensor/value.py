@@ -201,7 +201,8 @@ class Value(AnyTensor):
         """On another device, as `to` gives it. Raises DeviceError."""
         if stream is not None:
             raise errors.DeviceError(
-                f"to_device: stream {brief(stream)}: all work of a device is on the one stream of Weft"
+                f"to_device: stream {brief(stream)}: all work of a device is on the one stream of"
+                " Weft"
             )
         return self.to(device)
 
@@ -256,7 +257,8 @@ class Value(AnyTensor):
         wanted = array.dtype if dtype is None else _numpy_dtype(dtype)
         if wanted != array.dtype and copy is False:
             raise errors.ShapeError(
-                f"__array__: {self.dtype.name} becomes {wanted} only as a copy, which copy=False forbids"
+                f"__array__: {self.dtype.name} becomes {wanted} only as a copy, which copy=False"
+                " forbids"
             )
         with np.errstate(invalid="ignore", over="ignore"):  # no conversion of Weft warns
             return (

@@ -67,7 +67,8 @@ conv1d = of_rank(
 conv2d = of_rank(
     conv,
     2,
-    ">>> F.conv2d(wf.ones(2, 3, 8, 8), wf.ones(4, 3, 3, 3), stride=2, padding=1).shape\n    (2, 4, 4, 4)",
+    ">>> F.conv2d(wf.ones(2, 3, 8, 8), wf.ones(4, 3, 3, 3), stride=2, padding=1).shape\n    (2, 4,"
+    " 4, 4)",
 )
 conv3d = of_rank(
     conv,
@@ -116,7 +117,8 @@ def _check(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, groups: int)
     name = rank.name
     if len(weight) != 2 + rank.spatial:
         raise errors.ShapeError(
-            f"{name}: weight must have {2 + rank.spatial} axes (O, C // groups, kernel), not shape {weight}"
+            f"{name}: weight must have {2 + rank.spatial} axes (O, C // groups, kernel), not shape"
+            f" {weight}"
         )
     out_channels, per_group = weight[:2]
     if groups < 1 or out_channels % groups:
@@ -153,7 +155,8 @@ def margins(
         return [(0, 0)] * len(kernel)
     if padding != "same":
         raise errors.ArgumentError(
-            f'{rank.name}: padding must be a number, a tuple, "valid" or "same", not {brief(padding)}'
+            f'{rank.name}: padding must be a number, a tuple, "valid" or "same", not'
+            f" {brief(padding)}"
         )
     if any(s != 1 for s in strides):
         raise errors.ArgumentError(f'{rank.name}: padding="same" needs stride 1, not {strides}')
@@ -200,7 +203,8 @@ def conv_transpose(
     pads, extra = rank.sizes("padding", padding), rank.sizes("output_padding", output_padding)
     if any(e >= max(s, d) for e, s, d in zip(extra, strides, dilations, strict=True)):
         raise errors.ArgumentError(
-            f"{rank.name}: output_padding {extra} is not below stride {strides} or dilation {dilations}"
+            f"{rank.name}: output_padding {extra} is not below stride {strides} or dilation"
+            f" {dilations}"
         )
     x, weight = _factors(rank.name, x, weight)
     plan = _transposed_axes(x.shape, weight.shape, groups)
@@ -220,17 +224,20 @@ def conv_transpose(
 conv_transpose1d = of_rank(
     conv_transpose,
     1,
-    ">>> F.conv_transpose1d(wf.ones(1, 1, 2), wf.ones(1, 1, 3), stride=2).tolist()\n    [[[1.0, 1.0, 2.0, 1.0, 1.0]]]",
+    ">>> F.conv_transpose1d(wf.ones(1, 1, 2), wf.ones(1, 1, 3), stride=2).tolist()\n    [[[1.0,"
+    " 1.0, 2.0, 1.0, 1.0]]]",
 )
 conv_transpose2d = of_rank(
     conv_transpose,
     2,
-    ">>> F.conv_transpose2d(wf.ones(2, 4, 8, 8), wf.ones(4, 3, 4, 4), stride=2, padding=1).shape\n    (2, 3, 16, 16)",
+    ">>> F.conv_transpose2d(wf.ones(2, 4, 8, 8), wf.ones(4, 3, 4, 4), stride=2, padding=1).shape\n "
+    "   (2, 3, 16, 16)",
 )
 conv_transpose3d = of_rank(
     conv_transpose,
     3,
-    ">>> F.conv_transpose3d(wf.ones(2, 4, 3, 8, 8), wf.ones(4, 3, 2, 2, 2), stride=2).shape\n    (2, 3, 6, 16, 16)",
+    ">>> F.conv_transpose3d(wf.ones(2, 4, 3, 8, 8), wf.ones(4, 3, 2, 2, 2), stride=2).shape\n   "
+    " (2, 3, 6, 16, 16)",
 )
 
 
@@ -275,7 +282,8 @@ def _check_transposed(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, g
     name = rank.name
     if len(weight) != 2 + rank.spatial:
         raise errors.ShapeError(
-            f"{name}: weight must have {2 + rank.spatial} axes (C, O // groups, kernel), not shape {weight}"
+            f"{name}: weight must have {2 + rank.spatial} axes (C, O // groups, kernel), not shape"
+            f" {weight}"
         )
     if groups < 1 or weight[0] % groups:
         raise errors.ShapeError(

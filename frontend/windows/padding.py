@@ -65,7 +65,8 @@ def _widths(x: Node, pad_width: object) -> list[tuple[int, int]]:
     pairs = [(as_int("pad", "a width", lo), as_int("pad", "a width", hi)) for lo, hi in given]
     if any(w < 0 for p in pairs for w in p):
         raise errors.ShapeError(
-            f"pad: {brief(pad_width)} is not one pair of widths, none negative, per axis of shape {x.shape}"
+            f"pad: {brief(pad_width)} is not one pair of widths, none negative, per axis of shape"
+            f" {x.shape}"
         )
     return pairs
 

@@ -252,7 +252,8 @@ def _output_size(rank: Rank, given: object, extents: Sizes) -> Sizes:
     each = list(given) if isinstance(given, (tuple, list)) else [given] * rank.spatial
     if len(each) != rank.spatial:
         raise errors.ArgumentError(
-            f"{rank.name}: output_size must be an int, None or {rank.spatial} of them, not {brief(given)}"
+            f"{rank.name}: output_size must be an int, None or {rank.spatial} of them, not"
+            f" {brief(given)}"
         )
     sizes = tuple(
         n if e is None else as_int(rank.name, "output_size", e)

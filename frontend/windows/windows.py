@@ -99,7 +99,8 @@ def _views(
         reach = (k - 1) * d + 1
         if reach > shape[axis]:
             raise errors.ShapeError(
-                f"{name}: a window of {reach} does not fit the padded extent {shape[axis]} of axis {2 + i}"
+                f"{name}: a window of {reach} does not fit the padded extent {shape[axis]} of axis"
+                f" {2 + i}"
             )
         views += window_views(shape, axis, k, s, d)
         shape = views[-1][2]
@@ -183,7 +184,8 @@ def fold(
             f"(N, C * {prod(kernel)}, {prod(counts)})" if min(counts) > 0 else "that no image has"
         )
         raise errors.ShapeError(
-            f"fold: an image of {brief(extents)} has columns of shape {wanted}, but x has shape {x.shape}"
+            f"fold: an image of {brief(extents)} has columns of shape {wanted}, but x has shape"
+            f" {x.shape}"
         )
     win = permute(reshape(x, (n, rows // prod(kernel), *kernel, *counts)), (0, 1, 4, 2, 5, 3))
     out = overlaid(win, full, strides, dilations)

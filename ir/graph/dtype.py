@@ -87,7 +87,8 @@ def _numpy(name: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError:
         raise errors.MissingPackageError(
-            "NumPy has no bfloat16 of its own: install it with `pip install ml_dtypes`, or convert with .float() first"
+            "NumPy has no bfloat16 of its own: install it with `pip install ml_dtypes`, or convert"
+            " with .float() first"
         ) from None
     dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     return dtype

@@ -244,8 +244,8 @@ def _device_of(n: Node) -> str | None:
             continue
         if first is not None and device != first.device:
             raise errors.DeviceError(
-                f"a value {_given(first)} on {first.device} meets one {_given(s)} on {device}: move one of them, with "
-                f"x.to({first.device!r}) or x.to({device!r})"
+                f"a value {_given(first)} on {first.device} meets one {_given(s)} on {device}: move"
+                f" one of them, with x.to({first.device!r}) or x.to({device!r})"
             )
         first = s
     if first is None:

@@ -32,7 +32,8 @@ def addressable(name: str, shape: Shape) -> Shape:
             shape if max(shape).bit_length() <= 256 else f"of {len(shape)} axes"
         )  # longer integers may have no text
         raise errors.ShapeError(
-            f"{name}: shape {text} has too many elements: 2**60 - 1 is the most that can be addressed"
+            f"{name}: shape {text} has too many elements: 2**60 - 1 is the most that can be"
+            " addressed"
         )
     return shape
 

@@ -50,7 +50,10 @@ def why_parted(chain: Chain, products: Mapping[Unit, Unit]) -> Reason | None:
     lost = packed * PACKED + _slower(chain, space)
     if saved >= lost:
         return None
-    detail = f"blocks of rows would pack {amount(packed).strip()} elements to save {amount(stored)}B between the products"
+    detail = (
+        f"blocks of rows would pack {amount(packed).strip()} elements to save {amount(stored)}B"
+        " between the products"
+    )
     return Reason(Rule.CHAIN_COST, detail)
 
 

@@ -11,7 +11,10 @@ class Rule(Enum):
     """What every kernel keeps to; a value says it in one sentence, and `str` gives its name in
     words."""
 
-    ONE_CONTRACTION = "A kernel computes at most one matrix product or convolution, unless they form a chain as in attention."
+    ONE_CONTRACTION = (
+        "A kernel computes at most one matrix product or convolution, unless they form a chain as"
+        " in attention."
+    )
     OWN_LOOPS = "A scan, scatter or sort has loops of its own."
     PROLOGUE = (
         "Only maps that nothing else needs are computed while a contraction loads its operands."
@@ -20,12 +23,21 @@ class Rule(Enum):
         "What a contraction would compute again for every block that it loads costs few operations."
     )
     CHAIN = "What a chain of contractions reads is computed before it, in another kernel."
-    CHAIN_COST = "A chain of contractions costs less than its parts and what they would store for each other."
-    COLUMN_SUMS = "Sums over all rows of a kernel are wide enough for vectors, fit a cache, and are followed by maps alone."
+    CHAIN_COST = (
+        "A chain of contractions costs less than its parts and what they would store for each"
+        " other."
+    )
+    COLUMN_SUMS = (
+        "Sums over all rows of a kernel are wide enough for vectors, fit a cache, and are followed"
+        " by maps alone."
+    )
     MISALIGNED = (
         "Every value is read at the place, along the shared outer axes, at which it is computed."
     )
-    EPILOGUE = "After a contraction come maps of its results, and pools whose windows lie within a few of its lines."
+    EPILOGUE = (
+        "After a contraction come maps of its results, and pools whose windows lie within a few of"
+        " its lines."
+    )
     PARALLELISM = "The shared outer axes leave enough iterations for all threads."
     RECOMPUTE = "No costly value is computed several times for each element."
     BUDGET = "A kernel has a limited number of arguments."

@@ -97,7 +97,8 @@ class Code:
         else:
             operands = ", ".join(self.known[s] for s in n.src)
             self.line(
-                f"{name} = {self.name(n.dtype.numpy.type)}({self.name(self.meaning(n))}({operands}))"
+                f"{name} ="
+                f" {self.name(n.dtype.numpy.type)}({self.name(self.meaning(n))}({operands}))"
             )
         return name
 

@@ -207,21 +207,24 @@ class Printer(Names):
             case Store(buf, index, value_, mask):
                 self.line(
                     depth,
-                    f"{self.name(buf)}[{self.index(index)}] = {self.operand(value_)}{self.mask(mask)}",
+                    f"{self.name(buf)}[{self.index(index)}] ="
+                    f" {self.operand(value_)}{self.mask(mask)}",
                     s,
                 )
             case Reduce(buf, index, op, value_, mask, rounded):
                 value = f"rounded {self.operand(value_)}" if rounded else self.operand(value_)
                 self.line(
                     depth,
-                    f"{self.name(buf)}[{self.index(index)}] {self.sign(op)} {value}{self.mask(mask)}",
+                    f"{self.name(buf)}[{self.index(index)}] {self.sign(op)}"
+                    f" {value}{self.mask(mask)}",
                     s,
                 )
             case Check(node, extent, site, position):
                 named = self.name(site) if isinstance(site, Param) else site
                 self.line(
                     depth,
-                    f"check {self.operand(node)} < {extent} else site {named} at {self.index(position)}",
+                    f"check {self.operand(node)} < {extent} else site {named} at"
+                    f" {self.index(position)}",
                     s,
                 )
             case Prefetch(buf, index, cache):

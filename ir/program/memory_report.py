@@ -80,7 +80,10 @@ class Memory:
         return self.alive(self.peak_step)
 
     def __str__(self) -> str:
-        head = f"memory: {amount(self.peak_bytes)}B at the peak, {amount(self.arena_bytes)}B of it at most in the arena"
+        head = (
+            f"memory: {amount(self.peak_bytes)}B at the peak, {amount(self.arena_bytes)}B of it at"
+            " most in the arena"
+        )
         if not self.steps:
             return head
         alive = self.at_peak

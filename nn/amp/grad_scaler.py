@@ -111,7 +111,8 @@ class GradScaler:
         for p, g in held:
             if g.dtype.is_half:
                 raise errors.DTypeError(
-                    f"GradScaler: the gradient of {state.described(p)} is {g.dtype.name}: weights are float32"
+                    f"GradScaler: the gradient of {state.described(p)} is {g.dtype.name}: weights"
+                    " are float32"
                 )
         flag = self._flag(optimizer)
         before = versions([flag])
@@ -198,7 +199,8 @@ class GradScaler:
             )
         elif not flags:
             raise errors.ArgumentError(
-                "GradScaler.update: no optimiser has made a step(), or unscale_(), since the last update()"
+                "GradScaler.update: no optimiser has made a step(), or unscale_(), since the last"
+                " update()"
             )
         else:
             overflow, grown = reduce(or_, flags), self._scale * growth
@@ -294,7 +296,8 @@ def _settings(growth_factor: Any, backoff_factor: Any, growth_interval: Any) -> 
     if growth <= 1.0 or backoff >= 1.0 or interval < 1:
         numbers = f"{growth_factor=}, {backoff_factor=}, {growth_interval=}"
         raise errors.ArgumentError(
-            f"GradScaler: a scale grows by more than 1 and shrinks by less, after 1 step or more, not {numbers}"
+            "GradScaler: a scale grows by more than 1 and shrinks by less, after 1 step or more,"
+            f" not {numbers}"
         )
     return {"growth_factor": growth, "backoff_factor": backoff, "growth_interval": interval}
 

@@ -218,6 +218,7 @@ def _sizes(total: int, lengths: list[int | float]) -> list[int]:
         return [size + (i < left) for i, size in enumerate(sizes)]
     if not lengths or sum(lengths) != total:
         raise errors.ArgumentError(
-            f"random_split: lengths {brief(lengths)} sum neither to {total} rows nor, as fractions, to 1"
+            f"random_split: lengths {brief(lengths)} sum neither to {total} rows nor, as fractions,"
+            " to 1"
         )
     return [int(n) for n in lengths]

@@ -65,7 +65,8 @@ def _width(path: str | Path, values: list[str]) -> int:
     width = len(values)
     if width < 2:  # one number after a word: the header of word2vec's text format
         raise DataError(
-            f"{path}, line 1: expected a word and its vector, found {width} number{'s' * (width != 1)} after a word"
+            f"{path}, line 1: expected a word and its vector, found {width}"
+            f" number{'s' * (width != 1)} after a word"
         )
     return width
 

@@ -74,7 +74,8 @@ def _array(path: Path, file: IO[bytes] | gzip.GzipFile) -> Array:
     extents = file.read(4 * start[3])
     if len(extents) < 4 * start[3]:
         raise DataError(
-            f"{path}: damaged: the header needs {4 + 4 * start[3]} bytes, the file holds {4 + len(extents)}"
+            f"{path}: damaged: the header needs {4 + 4 * start[3]} bytes, the file holds"
+            f" {4 + len(extents)}"
         )
     dtype, shape = np.dtype(IDX_TYPES[start[2]]), struct.unpack(f">{start[3]}I", extents)
     expected = prod(shape) * dtype.itemsize

@@ -147,7 +147,10 @@ def digits() -> tuple[Images, Images]:
     try:
         bunch = import_module("sklearn.datasets").load_digits()
     except ImportError:
-        why = "there is no data set: set WEFT_DATA_DIR to a folder with its files, or install scikit-learn for its digits"
+        why = (
+            "there is no data set: set WEFT_DATA_DIR to a folder with its files, or install"
+            " scikit-learn for its digits"
+        )
         raise DataError(f"{why} (pip install scikit-learn)") from None
     small = bunch.images.astype(np.float32) * (255.0 / 16.0)
     images = np.rint(resize(small, 28, 28)).astype(np.uint8)[:, None]

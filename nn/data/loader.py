@@ -112,7 +112,8 @@ class DataLoader(Naming):
 def _iterable(batch_sampler: Any) -> Any:
     if not isinstance(batch_sampler, Iterable):
         raise errors.DTypeError(
-            f"DataLoader: a batch_sampler gives lists of rows, which {brief(batch_sampler)} does not"
+            f"DataLoader: a batch_sampler gives lists of rows, which {brief(batch_sampler)}"
+            " does not"
         )
     return batch_sampler
 

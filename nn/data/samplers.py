@@ -112,7 +112,8 @@ class BatchSampler:
         self.batch_size = as_count("BatchSampler", "batch_size", batch_size, 1)
         if not isinstance(sampler, Iterable):
             raise errors.DTypeError(
-                f"BatchSampler: the sampler gives rows when iterated over, which {brief(sampler)} does not"
+                f"BatchSampler: the sampler gives rows when iterated over, which {brief(sampler)}"
+                " does not"
             )
         self.sampler, self.drop_last = sampler, as_bool("BatchSampler", "drop_last", drop_last)
 

@@ -117,7 +117,10 @@ def instead_of(source: Source, embedded: str) -> str:
         if _pooch() is None
         else f"from {source.url}"
     )
-    return f"{embedded}, in place of {source.name}: no download ({why}); set WEFT_DATA_DIR, or give a folder with its files"
+    return (
+        f"{embedded}, in place of {source.name}: no download ({why}); set WEFT_DATA_DIR, or give a"
+        " folder with its files"
+    )
 
 
 def _pooch() -> Any:

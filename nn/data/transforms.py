@@ -171,7 +171,8 @@ class Normalize(Transform):
         images = _images("Normalize", images)
         if images.dtype.kind != "f":
             raise errors.DTypeError(
-                f"Normalize: images must be floats, not {images.dtype}: ToTensor makes floats of uint8"
+                f"Normalize: images must be floats, not {images.dtype}: ToTensor makes floats of"
+                " uint8"
             )
         channels = images.shape[-3] if images.ndim >= 4 else None
         if channels is None or {len(self.mean), len(self.std)} - {1, channels}:
@@ -257,7 +258,8 @@ class RandomCrop(Transform):
         free = images.shape[-2] - height + 1, images.shape[-1] - width + 1
         if min(free) < 1:
             raise errors.ShapeError(
-                f"RandomCrop: an image of {images.shape[-2:]} has no part of {self.size}: pad_if_needed=True"
+                f"RandomCrop: an image of {images.shape[-2:]} has no part of {self.size}:"
+                " pad_if_needed=True"
             )
         words = random.host_words(2 * count).reshape(2, count)
         top, left = (words[axis] % np.uint64(free[axis]) for axis in (0, 1))

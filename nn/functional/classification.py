@@ -175,7 +175,8 @@ def _class_axis(name: str, x: Tensor, target: Tensor) -> int:
     shape = x.shape[:axis] + x.shape[axis + 1 :]
     if target.shape != shape:
         raise errors.ShapeError(
-            f"{name}: for x of shape {x.shape} the labels must have shape {shape}, not {target.shape}"
+            f"{name}: for x of shape {x.shape} the labels must have shape {shape}, not"
+            f" {target.shape}"
         )
     indices(target, name)
     return axis
@@ -185,7 +186,8 @@ def _along_classes(name: str, x: Tensor, weight: Tensor, axis: int) -> Tensor:
     """The weights of the classes, where x has its classes."""
     if weight.shape != (x.shape[axis],):
         raise errors.ShapeError(
-            f"{name}: weight must have shape {(x.shape[axis],)}, one for each class, not {weight.shape}"
+            f"{name}: weight must have shape {(x.shape[axis],)}, one for each class, not"
+            f" {weight.shape}"
         )
     return weight.reshape(-1, *[1] * (x.ndim - 1 - axis))
 

@@ -125,7 +125,8 @@ def _check_bags(
             else f"x has shape {x.shape} and offsets {offsets.shape}"
         )
         raise errors.ShapeError(
-            f"embedding_bag: bags are the rows of x (B, L), or of a line (n,) with offsets (B,), but {text}"
+            "embedding_bag: bags are the rows of x (B, L), or of a line (n,) with offsets (B,),"
+            f" but {text}"
         )
     if per_sample_weights is None:
         return
@@ -135,7 +136,8 @@ def _check_bags(
         )
     if per_sample_weights.shape != x.shape:
         raise errors.ShapeError(
-            f"embedding_bag: per_sample_weights have shape {per_sample_weights.shape}, but x has {x.shape}"
+            f"embedding_bag: per_sample_weights have shape {per_sample_weights.shape}, but x has"
+            f" {x.shape}"
         )
 
 
@@ -151,8 +153,8 @@ def refuse_max_norm(name: str, max_norm: Any) -> None:
     """Raises ArgumentError unless it is None."""
     if max_norm is not None:
         raise errors.ArgumentError(
-            f"{name}: there is no max_norm, since a forward pass changes no weights: assign weights that you scaled "
-            "inside wf.no_grad() after a step"
+            f"{name}: there is no max_norm, since a forward pass changes no weights: assign weights"
+            " that you scaled inside wf.no_grad() after a step"
         )
 
 
@@ -171,7 +173,8 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     if classes == -1:
         if not x.size:
             raise errors.ArgumentError(
-                f"one_hot: num_classes is needed for labels of shape {x.shape}: there is no greatest"
+                f"one_hot: num_classes is needed for labels of shape {x.shape}: there is no"
+                " greatest"
             )
         classes = max(int(labels.max().item()) + 1, 1)
     elif classes < 1:

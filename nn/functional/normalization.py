@@ -95,7 +95,8 @@ def group_norm(
     _check_channels("group_norm", x, {"weight": weight, "bias": bias})
     if groups < 1 or x.shape[1] % groups:
         raise errors.ShapeError(
-            f"group_norm: num_groups={groups} does not divide the {x.shape[1]} channels of shape {x.shape}"
+            f"group_norm: num_groups={groups} does not divide the {x.shape[1]} channels of shape"
+            f" {x.shape}"
         )
     parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, prod(x.shape[2:]))
     of_channels = (None if t is None else t.reshape(*parts.shape[1:3], 1) for t in (weight, bias))
@@ -276,7 +277,8 @@ def _trailing(
     shape = as_ints(name, "normalized_shape", normalized_shape)
     if not shape or x.shape[-len(shape) :] != shape:
         raise errors.ShapeError(
-            f"{name}: the last axes of x must be normalized_shape={shape}, but x has shape {x.shape}"
+            f"{name}: the last axes of x must be normalized_shape={shape}, but x has shape"
+            f" {x.shape}"
         )
     for what, t in zip(("weight", "bias"), tensors, strict=False):
         if t is not None and t.shape != shape:
@@ -290,12 +292,14 @@ def _check_channels(name: str, x: Tensor, tensors: dict[str, Tensor | None]) -> 
     for what, t in tensors.items():
         if t is not None and t.shape != x.shape[1:2]:
             raise errors.ShapeError(
-                f"{name}: {what} must have shape {x.shape[1:2]} for x of shape {x.shape}, not {t.shape}"
+                f"{name}: {what} must have shape {x.shape[1:2]} for x of shape {x.shape}, not"
+                f" {t.shape}"
             )
 
 
 def _check_count(name: str, what: str, x: Tensor, axes: Axes) -> None:
     if prod(x.shape[a] for a in axes) < 2:
         raise errors.ShapeError(
-            f"{name}: more than one {what} is needed for its own statistics, but x has shape {x.shape}"
+            f"{name}: more than one {what} is needed for its own statistics, but x has shape"
+            f" {x.shape}"
         )

@@ -38,7 +38,8 @@ def pad(
     widths = as_ints("pad", "pad", pad)
     if not hasattr(pad, "__iter__") or len(widths) % 2 or len(widths) > 2 * x.ndim:
         raise errors.ArgumentError(
-            f"pad: pad must be one pair of ints for each of the last axes of {x.shape}, not {brief(pad)}"
+            f"pad: pad must be one pair of ints for each of the last axes of {x.shape}, not"
+            f" {brief(pad)}"
         )
     mode = MODES[as_choice("pad", "mode", mode, list(MODES))]
     if value is not None and mode != "constant":

@@ -100,7 +100,8 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
     channels = x.shape[1] if x.ndim > 1 else 1
     if weight.ndim > 1 or weight.size not in (1, channels):
         raise errors.ShapeError(
-            f"prelu: weight has 1 element or {channels}, one for each channel, not shape {weight.shape}"
+            f"prelu: weight has 1 element or {channels}, one for each channel, not shape"
+            f" {weight.shape}"
         )
     shape = (channels, *[1] * (x.ndim - 2)) if weight.size > 1 else ()
     return ops.where(x > 0.0, x, weight.reshape(shape) * x)

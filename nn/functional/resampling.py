@@ -57,7 +57,8 @@ def interpolate(
         )
     if align_corners is not None and mode not in LINEAR:
         raise errors.ArgumentError(
-            f"interpolate: align_corners is for modes 'linear', 'bilinear' and 'trilinear', not {mode!r}"
+            "interpolate: align_corners is for modes 'linear', 'bilinear' and 'trilinear', not"
+            f" {mode!r}"
         )
     aligned = as_bool("interpolate", "align_corners", align_corners)
     for axis, (new, step) in enumerate(_sizes(x.shape[2:], size, scale_factor), 2):
@@ -99,7 +100,8 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
     *lead, c, h, w = x.shape
     if h % r or w % r:
         raise errors.ShapeError(
-            f"pixel_unshuffle: the last axes of shape {x.shape} are no multiples of downscale_factor={r}"
+            f"pixel_unshuffle: the last axes of shape {x.shape} are no multiples of"
+            f" downscale_factor={r}"
         )
     parts = x.reshape(prod(lead), c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4)
     return parts.reshape(*lead, c * r * r, h // r, w // r)
@@ -109,7 +111,8 @@ def _factor(name: str, x: Tensor, what: str, factor: int) -> int:
     r = as_int(name, what, factor)
     if r < 1 or x.ndim < 3:
         raise errors.ShapeError(
-            f"{name}: expected x of shape (..., C, H, W) and {what} at least 1, got {x.shape} and {r}"
+            f"{name}: expected x of shape (..., C, H, W) and {what} at least 1, got {x.shape}"
+            f" and {r}"
         )
     return r
 
@@ -118,7 +121,8 @@ def _sizes(extents: tuple[int, ...], size: Any, scale_factor: Any) -> list[tuple
     """For each spatial axis the new extent, and how far its neighbours are apart in the old one."""
     if (size is None) == (scale_factor is None):
         raise errors.ArgumentError(
-            f"interpolate: either size or scale_factor is given, not {brief(size)} and {brief(scale_factor)}"
+            f"interpolate: either size or scale_factor is given, not {brief(size)} and"
+            f" {brief(scale_factor)}"
         )
     if size is not None:
         news = as_ints("interpolate", "size", size, len(extents))

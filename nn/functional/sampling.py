@@ -83,7 +83,10 @@ def _check_grid(x: Tensor, grid: Tensor) -> None:
         or grid.ndim != x.ndim
         or (grid.shape[0], grid.shape[-1]) != (x.shape[0], x.ndim - 2)
     ):
-        shapes = "x (N, C, H, W) and grid (N, H', W', 2), or x (N, C, D, H, W) and grid (N, D', H', W', 3)"
+        shapes = (
+            "x (N, C, H, W) and grid (N, H', W', 2), or x (N, C, D, H, W) and grid (N, D', H',"
+            " W', 3)"
+        )
         raise errors.ShapeError(
             f"grid_sample: expected {shapes}, got x {x.shape} and grid {grid.shape}"
         )

@@ -61,7 +61,8 @@ class MultiheadAttention(Module):
             name, "add_zero_attn", add_zero_attn
         ):
             raise errors.ArgumentError(
-                f"{name}: there is no add_bias_kv and no add_zero_attn: append to key and value yourself"
+                f"{name}: there is no add_bias_kv and no add_zero_attn: append to key and value"
+                " yourself"
             )
         self.embed_dim, self.num_heads = (
             as_count(name, "embed_dim", embed_dim),
@@ -201,12 +202,18 @@ class MultiheadAttention(Module):
             or key.shape[:-1] != value.shape[:-1]
         ):
             order = "(N, L, E)" if self.batch_first else "(L, N, E)"
-            expected = f"{order} or (L, E) with E = {self.embed_dim} for query, {self.kdim} for key, {self.vdim} for value"
+            expected = (
+                f"{order} or (L, E) with E = {self.embed_dim} for query, {self.kdim} for key,"
+                f" {self.vdim} for value"
+            )
             shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
             raise errors.ShapeError(f"MultiheadAttention: expected {expected}, got {shapes}")
 
     def extra_repr(self) -> str:
-        return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, dropout={self.dropout}, batch_first={self.batch_first}"
+        return (
+            f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, dropout={self.dropout},"
+            f" batch_first={self.batch_first}"
+        )
 
 
 def _batch_first(x: Tensor, batch: int | None) -> Tensor:
@@ -219,5 +226,6 @@ def _check_mask(what: str, mask: Tensor, shapes: list[tuple[int, ...]]) -> None:
     check_mask("MultiheadAttention", what, mask)
     if mask.shape not in shapes:
         raise errors.ShapeError(
-            f"MultiheadAttention: {what} must have shape {' or '.join(map(str, shapes))}, not {mask.shape}"
+            f"MultiheadAttention: {what} must have shape {' or '.join(map(str, shapes))}, not"
+            f" {mask.shape}"
         )

@@ -34,7 +34,8 @@ class _Container(Module):
         if not isinstance(value, self.kind):
             advice = ": give them one by one, *layers" if isinstance(value, list | tuple) else ""
             raise errors.DTypeError(
-                f"{type(self).__name__}: layer {name} must be a Module, not {type(value).__name__}{advice}"
+                f"{type(self).__name__}: layer {name} must be a Module, not"
+                f" {type(value).__name__}{advice}"
             )
         return value
 

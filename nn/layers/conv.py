@@ -73,7 +73,10 @@ class _Conv(Module):
         }
         settings = {k: getattr(self, k, default) for k, default in defaults.items()}
         rest = "".join(f", {k}={value}" for k, value in settings.items() if value != defaults[k])
-        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}{rest}, bias={self.bias is not None}"
+        return (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}{rest},"
+            f" bias={self.bias is not None}"
+        )
 
 
 class _Direct(_Conv):
@@ -227,7 +230,8 @@ class _Transposed(_Conv):
         ):
             most = tuple(n + s - 1 for n, s in zip(least, strides, strict=True))
             raise errors.ArgumentError(
-                f"{rank.name}: output_size must be {least} to {most} for images {extents}, not {size}"
+                f"{rank.name}: output_size must be {least} to {most} for images {extents}, not"
+                f" {size}"
             )
         return tuple(w - n for w, n in zip(size, least, strict=True))
 

@@ -50,7 +50,8 @@ class _Table(Module):
         table = as_tensor(f"{cls.__name__}.from_pretrained", "embeddings", embeddings)
         if table.ndim != 2:
             raise errors.ShapeError(
-                f"{cls.__name__}.from_pretrained: embeddings must have shape (num_embeddings, embedding_dim), not {table.shape}"
+                f"{cls.__name__}.from_pretrained: embeddings must have shape (num_embeddings,"
+                f" embedding_dim), not {table.shape}"
             )
         made = cls(*table.shape, **settings, _weight=table)  # type: ignore[call-arg]
         made.weight.requires_grad_(not as_bool(cls.__name__, "freeze", freeze))

@@ -33,7 +33,10 @@ class Linear(Module):
         return F.linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features},"
+            f" bias={self.bias is not None}"
+        )
 
 
 class Bilinear(Module):
@@ -69,5 +72,8 @@ class Bilinear(Module):
         return F.bilinear(x1, x2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        sizes = (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features},"
+            f" out_features={self.out_features}"
+        )
         return f"{sizes}, bias={self.bias is not None}"

@@ -152,7 +152,8 @@ class _Norm(Module):
     def _check(self, x: Tensor) -> None:
         if x.ndim not in self.ranks:
             raise errors.ShapeError(
-                f"{type(self).__name__}: expected x of shape {' or '.join(self.ranks.values())}, got {x.shape}"
+                f"{type(self).__name__}: expected x of shape {' or '.join(self.ranks.values())},"
+                f" got {x.shape}"
             )
 
     def extra_repr(self) -> str:

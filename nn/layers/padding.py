@@ -71,7 +71,8 @@ padding: an int for all sides, or {2 * spatial} of them as for F.pad.
         rank = Rank(type(self).__name__, self.spatial)
         if x.ndim not in (1 + self.spatial, 2 + self.spatial):
             raise errors.ShapeError(
-                f"{rank.name}: expected x of shape (N, C, {rank.axes}) or (C, {rank.axes}), got {x.shape}"
+                f"{rank.name}: expected x of shape (N, C, {rank.axes}) or (C, {rank.axes}), got"
+                f" {x.shape}"
             )
         return F.pad(x, self.padding, self.mode, self.value)
 

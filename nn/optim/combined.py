@@ -45,7 +45,8 @@ class SequentialLR(LRScheduler):
         for s in self.schedulers:
             if not isinstance(s, LRScheduler) or s.optimizer is not optimizer or not s.by_epoch:
                 raise errors.ArgumentError(
-                    f"{name}: schedulers must be schedules of this optimiser by epochs, not {brief(s)}"
+                    f"{name}: schedulers must be schedules of this optimiser by epochs, not"
+                    f" {brief(s)}"
                 )
         if (
             not self.schedulers
@@ -54,7 +55,8 @@ class SequentialLR(LRScheduler):
         ):
             both = f"{len(self.schedulers)} schedulers and the milestones {self.milestones}"
             raise errors.ArgumentError(
-                f"{name}: one milestone must stand between two schedulers, in ascending order, not {both}"
+                f"{name}: one milestone must stand between two schedulers, in ascending order, not"
+                f" {both}"
             )
         super().__init__(optimizer, last_epoch)
 

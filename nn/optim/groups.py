@@ -125,7 +125,8 @@ def listed(name: str, params: Any) -> list[Group]:
     items = _items(name, params)
     if not items:
         raise errors.ArgumentError(
-            f"{name}: there are no parameters; an iterator like model.parameters() is used only once"
+            f"{name}: there are no parameters; an iterator like model.parameters() is used only"
+            " once"
         )
     if not any(isinstance(g, Mapping) for g in items):
         return [{"params": items}]
@@ -158,7 +159,8 @@ def with_parameters(name: str, group: Any, known: list[Tensor]) -> Group:
 def _items(name: str, params: Any) -> list[Any]:
     if isinstance(params, Tree):
         raise errors.DTypeError(
-            f"{name}: params are the parameters() of a model, not the {type(params).__name__} itself"
+            f"{name}: params are the parameters() of a model, not the {type(params).__name__}"
+            " itself"
         )
     if isinstance(
         params, (Tensor, str, set, frozenset, Mapping)
@@ -179,7 +181,8 @@ def _check_group(name: str, group: Any) -> None:
 def _check_parameter(name: str, p: Any, seen: set[int]) -> None:
     if not isinstance(p, Parameter) and not (isinstance(p, Tensor) and p.requires_grad):
         raise errors.ArgumentError(
-            f"{name}: each must be a Parameter, or a Tensor that requires a gradient, not {brief(p)}"
+            f"{name}: each must be a Parameter, or a Tensor that requires a gradient, not"
+            f" {brief(p)}"
         )
     if not p.is_leaf:
         raise errors.ArgumentError(

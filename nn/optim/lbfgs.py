@@ -112,7 +112,8 @@ class LBFGS(Optimizer):
         tracing().refuse("LBFGS.step")
         if closure is None:
             raise errors.ArgumentError(
-                "LBFGS.step: pass a function that computes the loss and its gradients, and returns it"
+                "LBFGS.step: pass a function that computes the loss and its gradients, and"
+                " returns it"
             )
         as_function("LBFGS.step", "closure", closure)
         self._check(0)
@@ -143,7 +144,8 @@ class LBFGS(Optimizer):
     def step_unless(self, skip: Tensor) -> None:
         """Raises ArgumentError: a step asks for several losses."""
         raise errors.ArgumentError(
-            "LBFGS: a step asks its closure for several losses, so it cannot be skipped for one of them"
+            "LBFGS: a step asks its closure for several losses, so it cannot be skipped for one of"
+            " them"
         )
 
     def _line(self, point: Point) -> Line:

@@ -100,7 +100,8 @@ class Optimizer(Naming):
             other is not first and (isinstance(other, Tensor) or other != first) for other in others
         ):
             raise errors.ArgumentError(
-                f"{type(self).__name__}: the groups have rates of their own, see param_groups[i]['lr']"
+                f"{type(self).__name__}: the groups have rates of their own, see"
+                " param_groups[i]['lr']"
             )
         return first  # type: ignore[no-any-return]
 

@@ -79,7 +79,8 @@ class LRScheduler(Naming):
                 group.setdefault("initial_lr", as_double(name, "lr", group["lr"]))
             elif "initial_lr" not in group:
                 raise errors.StateError(
-                    f"{name}: to continue after epoch {last_epoch}, every group needs an 'initial_lr'"
+                    f"{name}: to continue after epoch {last_epoch}, every group needs an"
+                    " 'initial_lr'"
                 )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.enter(self.last_epoch + 1)

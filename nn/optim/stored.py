@@ -121,7 +121,8 @@ def _groups(name: str, optimizer: Kept, groups: list[Any]) -> list[Group]:
     for group in groups:
         if not isinstance(group, Mapping) or "params" not in group:
             raise errors.DTypeError(
-                f"{name}: a group must be a dict with the places of its parameters, not {brief(group)}"
+                f"{name}: a group must be a dict with the places of its parameters, not"
+                f" {brief(group)}"
             )
         missing = [what for what in optimizer.checks if what not in group]
         if missing:

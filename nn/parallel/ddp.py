@@ -106,8 +106,9 @@ class DistributedDataParallel(Module):
             return
         if (trace := state.trace()) is not None:
             raise errors.JitError(
-                f"backward: the gradients of a {WHO} are averaged over processes, which the jitted function {trace.name} cannot "
-                "do between two kernels: use nn.parallel.jit_step, or call backward() under no_sync() and all_reduce() outside"
+                f"backward: the gradients of a {WHO} are averaged over processes, which the jitted"
+                f" function {trace.name} cannot do between two kernels: use nn.parallel.jit_step,"
+                " or call backward() under no_sync() and all_reduce() outside"
             )
         self.all_reduce()
 

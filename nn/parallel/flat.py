@@ -29,7 +29,8 @@ def layout(x: Tensor | Array) -> Layout:
     """The dtype and the shape. Raises DTypeError, DeviceError."""
     if isinstance(x, Tensor) and x.device != "cpu":
         raise errors.DeviceError(
-            f"parallel: messages come from the CPU's memory, but this Tensor is on {x.device}: pass x.cpu()"
+            f"parallel: messages come from the CPU's memory, but this Tensor is on {x.device}: pass"
+            " x.cpu()"
         )
     return as_dtype(x.dtype), tuple(x.shape)
 

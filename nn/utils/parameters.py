@@ -52,7 +52,8 @@ def clip_grad_norm_(
     norm = _joint_norm([g.float() if g.dtype.is_half else g for _, g in held if g.size], order)
     if as_bool(name, "error_if_nonfinite", error_if_nonfinite) and not norm.isfinite().item():
         raise errors.ArgumentError(
-            f"{name}: the gradients' norm of order {order:g} is {norm.item()}, so they cannot be scaled"
+            f"{name}: the gradients' norm of order {order:g} is {norm.item()}, so they cannot be"
+            " scaled"
         )
     factor = ops.minimum(limit / (norm + 1e-6), 1.0)
     for p, g in held:

@@ -136,7 +136,8 @@ def tensor_of(name: str, module: Any, tensor_name: Any) -> Tensor:
         ]
         kind = type(module).__name__
         raise errors.ArgumentError(
-            f"{name}: {kind} has no weight {brief(tensor_name)}; it has {', '.join(there) or 'none'}"
+            f"{name}: {kind} has no weight {brief(tensor_name)}; it has"
+            f" {', '.join(there) or 'none'}"
         )
     return tensor
 

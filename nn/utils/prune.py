@@ -244,7 +244,8 @@ def _count(name: str, amount: Any, left: int) -> int:
     if isinstance(amount, float):
         if not 0.0 <= amount <= 1.0:
             raise errors.ArgumentError(
-                f"{name}: amount must be a fraction from 0 to 1, or a whole number, not {brief(amount)}"
+                f"{name}: amount must be a fraction from 0 to 1, or a whole number, not"
+                f" {brief(amount)}"
             )
         return round(amount * left)
     count = as_int(name, "amount", amount)

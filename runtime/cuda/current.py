@@ -12,7 +12,10 @@ from typing import Any
 
 from ...errors import DeviceError
 
-BROKEN = "this process cannot use the GPU any more and must be started again. CUDA_LAUNCH_BLOCKING=1 names the call that failed:"
+BROKEN = (
+    "this process cannot use the GPU any more and must be started again. CUDA_LAUNCH_BLOCKING=1"
+    " names the call that failed:"
+)
 
 
 class Current:

@@ -194,17 +194,27 @@ def _initialised() -> Any:
         ) from None
     if count == 0:
         raise DeviceError(
-            f"no CUDA device: `nvidia-smi` lists the GPUs, CUDA_VISIBLE_DEVICES may hide them. {USE_CPU}"
+            "no CUDA device: `nvidia-smi` lists the GPUs, CUDA_VISIBLE_DEVICES may hide them."
+            f" {USE_CPU}"
         )
     return cuda
 
 
 def _missing(error: ImportError) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name == "pycuda":
-        return f"device 'cuda' needs PyCUDA: `pip install pycuda`, with a C++ compiler and the CUDA toolkit. {USE_CPU}"
+        return (
+            "device 'cuda' needs PyCUDA: `pip install pycuda`, with a C++ compiler and the CUDA"
+            f" toolkit. {USE_CPU}"
+        )
     if "libcuda.so" in str(error):
-        return f"device 'cuda' needs the NVIDIA driver, whose library libcuda.so.1 could not be loaded: {error}. {USE_CPU}"
-    return f"PyCUDA could not be imported: {error}. `pip install --force-reinstall pycuda` builds it anew. {USE_CPU}"
+        return (
+            "device 'cuda' needs the NVIDIA driver, whose library libcuda.so.1 could not be"
+            f" loaded: {error}. {USE_CPU}"
+        )
+    return (
+        f"PyCUDA could not be imported: {error}. `pip install --force-reinstall pycuda` builds it"
+        f" anew. {USE_CPU}"
+    )
 
 
 def _count(cuda: Any) -> int:

@@ -74,6 +74,7 @@ class Pool(Allocator):
         shown = system.bytes_text
         rest = "" if left is None else f", {shown(left)} are left for one more"
         return (
-            f"{shown(size)} of memory are needed on {self.device}, which has {shown(self.driver.total_memory)}: "
-            f"{shown(self.allocated_bytes)} are in use, {shown(cached)} were cached and are given back{rest}"
+            f"{shown(size)} of memory are needed on {self.device}, which has"
+            f" {shown(self.driver.total_memory)}: {shown(self.allocated_bytes)} are in use,"
+            f" {shown(cached)} were cached and are given back{rest}"
         )

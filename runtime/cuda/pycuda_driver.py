@@ -27,7 +27,10 @@ from .staging import Pages, Pinned, Staging
 UNASKED = (
     48 << 10
 ) - OWN_SHARED  # bytes of dynamic shared memory that a kernel may have without being allowed more
-FORKED = "CUDA cannot be used in a process that was forked from one that uses it: start it with the method 'spawn'"
+FORKED = (
+    "CUDA cannot be used in a process that was forked from one that uses it: start it with the"
+    " method 'spawn'"
+)
 
 
 class PycudaModule:

@@ -217,7 +217,8 @@ def test_a_wrong_option_has_status_2() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr
-        == "weft: WEFT_CACHE_LIMIT='plenty': allowed is a number of bytes like 500000, 200K, 64M or 2G\n"
+        == "weft: WEFT_CACHE_LIMIT='plenty': allowed is a number of bytes like 500000, 200K, 64M or"
+        " 2G\n"
     )
 
 

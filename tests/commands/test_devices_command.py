@@ -218,8 +218,8 @@ def test_a_gpu_is_listed_with_what_it_has(printed: Callable[..., str]) -> None:
     )
     assert found["no_gpu"] is None
     assert (
-        f"cuda:0: {driver.name}\n  architecture {driver.arch}, {driver.multiprocessors} multiprocessors"
-        in printed()
+        f"cuda:0: {driver.name}\n  architecture {driver.arch}, {driver.multiprocessors}"
+        " multiprocessors" in printed()
     )
 
 

@@ -13,13 +13,14 @@ HEAD = "program  "  # of what is told
 
 SCRIPTS = {
     "what_a_script_sees": (
-        "import sys, os, pickle\n"
-        "import helper\n"
-        "class Own: pass\n"
-        "print(__name__, __file__, __package__, __spec__, sys.argv, sys.path[0], os.getcwd(), __builtins__, __cached__)\n"
-        "print(type(pickle.loads(pickle.dumps(Own()))) is Own, sys.modules['__main__'].Own is Own)\n"
+        "import sys, os, pickle\nimport helper\nclass Own: pass\nprint(__name__, __file__,"
+        " __package__, __spec__, sys.argv, sys.path[0], os.getcwd(), __builtins__,"
+        " __cached__)\nprint(type(pickle.loads(pickle.dumps(Own()))) is Own,"
+        " sys.modules['__main__'].Own is Own)\n"
     ),
-    "exceptions": "def f():\n    raise ValueError('no') from KeyError('cause')\nprint('first')\nf()\n",
+    "exceptions": (
+        "def f():\n    raise ValueError('no') from KeyError('cause')\nprint('first')\nf()\n"
+    ),
     "errors_of_syntax": "print('never')\nfor:\n",
     "numbers_of_exit": "import sys, atexit\natexit.register(print, 'at exit')\nsys.exit(7)\n",
     "words_of_exit": "import sys\nprint('out')\nsys.exit('that is all')\n",
@@ -29,13 +30,13 @@ SCRIPTS = {
         "threading.Thread(target=later).start()\nprint('main ends')\n"
     ),
     "processes": (
-        "import multiprocessing as m\n"
-        "def twice(x): return 2 * x\n"
-        "if __name__ == '__main__':\n"
-        "    with m.get_context('spawn').Pool(1) as spawned, m.get_context('fork').Pool(1) as forked:\n"
-        "        print(spawned.map(twice, [1, 2]), forked.map(twice, [3]))\n"
+        "import multiprocessing as m\ndef twice(x): return 2 * x\nif __name__ == '__main__':\n   "
+        " with m.get_context('spawn').Pool(1) as spawned, m.get_context('fork').Pool(1) as"
+        " forked:\n        print(spawned.map(twice, [1, 2]), forked.map(twice, [3]))\n"
     ),
-    "a_closed_output": "import weft as wf, sys\nprint(wf.arange(5).exp().sum().item() > 0)\nsys.stdout.close()\n",
+    "a_closed_output": (
+        "import weft as wf, sys\nprint(wf.arange(5).exp().sum().item() > 0)\nsys.stdout.close()\n"
+    ),
     "a_fork": "import os, sys\nif os.fork():\n    print(os.wait()[1])\nelse:\n    sys.exit(3)\n",
 }
 
@@ -73,7 +74,10 @@ def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
 
 
 def test_programs_are_told_with_their_runs(tmp_path: Path) -> None:
-    text = "import weft as wf\n@wf.jit\ndef step(x):\n    return (x * 2).sum()\nfor i in range(5): step(wf.tensor([float(i)]))\n"
+    text = (
+        "import weft as wf\n@wf.jit\ndef step(x):\n    return (x * 2).sum()\nfor i in range(5):"
+        " step(wf.tensor([float(i)]))\n"
+    )
     done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text))
     (row,) = (
         line.split() for line in done.stderr.splitlines() if line.startswith("step (script.py:4)")
@@ -103,7 +107,10 @@ def test_explain_and_dump(tmp_path: Path) -> None:
 
 
 def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
-    text = "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(5): ((x + i) @ x).softmax(axis=1).tolist()\n"
+    text = (
+        "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(5): ((x + i) @"
+        " x).softmax(axis=1).tolist()\n"
+    )
     done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
     listed = next(
         part

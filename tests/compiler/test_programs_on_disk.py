@@ -225,8 +225,9 @@ def test_graphs_share_programs_and_kernels_where_they_can(
 @pytest.mark.skipif(not runs_anywhere(), reason="elsewhere LLVM's engine links what is on disk")
 def test_a_later_process_loads_neither_compiler_nor_llvm(tmp_path: Path) -> None:
     program = (
-        "import sys, weft as wf; print((wf.arange(100000) * 2).sum().item())\n"
-        "print([m for m in ('llvmlite.binding', 'weft.compiler.compile', 'weft.codegen.cpu.rows') if m in sys.modules])"
+        "import sys, weft as wf; print((wf.arange(100000) * 2).sum().item())\nprint([m for m in"
+        " ('llvmlite.binding', 'weft.compiler.compile', 'weft.codegen.cpu.rows') if m in"
+        " sys.modules])"
     )
     environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache"), "WEFT_NUM_THREADS": "2"}
 

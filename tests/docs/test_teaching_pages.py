@@ -16,7 +16,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # By page, the public names of the library (minitorch/*.py and project/*.py; norch/**/*.py).
 NAMES = {
-    "from-minitorch.md": """
+    "from-minitorch.md": (
+        """
         mul id add neg lt eq max is_close sigmoid relu EPS log exp log_back inv inv_back relu_back map zipWith reduce
         negList addLists sum prod
         Module modules train eval named_parameters parameters add_parameter Parameter value update
@@ -36,8 +37,10 @@ NAMES = {
         Optimizer SGD zero_grad step Graph make_pts simple diag split xor circle spiral datasets MathTest MathTestVariable
         run_manual run_scalar run_tensor run_fast_tensor run_mnist run_mnist_multiclass run_sentiment run_torch
         run_torch_sentiment parallel_check show_expression show_tensor graph_builder
-    """,
-    "from-norch.md": """
+    """
+    ),
+    "from-norch.md": (
+        """
         Tensor CTensor shape ndim numel device requires_grad grad grad_fn ones_like zeros_like reshape unsqueeze squeeze to
         backward zero_grad detach equal log sum max min sin cos sigmoid transpose T register_hook hooks flatten
         AddBackward AddBroadcastedBackward SubBackward SubBroadcastedBackward ScalarMulBackward ElementwiseMulBackward
@@ -49,7 +52,8 @@ NAMES = {
         generate_random_list download_from_url extract_to_dir progress_bar get_time to_torch compare_torch
         init_process_group get_rank get_world_size broadcast_tensor allreduce_sum_tensor allreduce_mean_tensor
         DistributedDataParallel broadcast_parameters allreduce_grads_hook register_grads_hooks DistributedSampler
-    """,
+    """
+    ),
 }
 
 

@@ -84,7 +84,10 @@ def test_runs_are_counted_and_timed(run: Callable[[str], Collection]) -> None:
 
 
 def test_kernels_have_times_that_add_up_to_a_run(run: Callable[[str], Collection]) -> None:
-    text = "import weft as wf\nx = wf.randn(400, 400).realize()\nfor i in range(9): ((x + i) @ x).softmax(axis=1).tolist()\n"
+    text = (
+        "import weft as wf\nx = wf.randn(400, 400).realize()\nfor i in range(9): ((x + i) @"
+        " x).softmax(axis=1).tolist()\n"
+    )
     entry = max(run(text).entries(9), key=lambda e: e.runs or 0)
     assert (
         entry.kernels
@@ -139,7 +142,10 @@ def test_what_was_collected_of_a_script_that_fails_is_there(
 
 
 def test_programs_of_threads_are_collected(run: Callable[[str], Collection]) -> None:
-    text = "import threading, weft as wf\ndef work(): wf.arange(11).exp().tolist()\nthreading.Thread(target=work).start()\n"
+    text = (
+        "import threading, weft as wf\ndef work():"
+        " wf.arange(11).exp().tolist()\nthreading.Thread(target=work).start()\n"
+    )
     assert [e.name for e in run(text).entries(0)] == ["work (script.py:2)"]
 
 
@@ -180,7 +186,8 @@ def test_programs_that_are_interpreted_are_listed_without_times(
 def test_a_line_has_the_innermost_function_around_it(tmp_path: Path) -> None:
     file = tmp_path / "source.py"
     file.write_text(
-        "x = 1\nclass A:\n    def f(self):\n        def g():\n            return 1\n        return g\n"
+        "x = 1\nclass A:\n    def f(self):\n        def g():\n            return 1\n       "
+        " return g\n"
     )
     found = [naming.function_at(str(file), line) for line in range(1, 7)]
     assert found == ["", "", "A.f", "A.f.g", "A.f.g", "A.f"]
@@ -208,7 +215,10 @@ def test_a_name_is_not_that_of_a_tensor_which_died() -> None:
 @needs_compiler
 def test_programs_of_a_gpu_are_timed_launch_by_launch(run: Callable[[str], Collection]) -> None:
     device()
-    text = "import weft as wf\nx = wf.ones(64, 300, device='cuda').realize()\nfor i in range(3): (x + i).exp().tolist()\n"
+    text = (
+        "import weft as wf\nx = wf.ones(64, 300, device='cuda').realize()\nfor i in range(3): (x +"
+        " i).exp().tolist()\n"
+    )
     entry = max(run(text).entries(9), key=lambda e: e.runs or 0)
     assert entry.device == "cuda:0" and entry.kernels and entry.seconds
     assert entry.seconds == pytest.approx(sum(entry.kernels), rel=0.5)

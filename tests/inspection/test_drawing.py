@@ -30,7 +30,10 @@ from weft.ir.graph.graph import toposort
 from weft.ir.graph.op import OF_GRAPHS
 
 # what formulas are written in: numbers of Python and functions of NumPy
-WORDS = "exp exp2 log log2 log10 expm1 log1p sqrt sin cos tan sinh cosh tanh floor hypot where maximum pi"
+WORDS = (
+    "exp exp2 log log2 log10 expm1 log1p sqrt sin cos tan sinh cosh tanh floor hypot where"
+    " maximum pi"
+)
 SPACE = {name: getattr(np, name) for name in WORDS.split()} | {
     "atan2": np.arctan2,
     "erf": np.vectorize(math.erf),
@@ -38,10 +41,19 @@ SPACE = {name: getattr(np, name) for name in WORDS.split()} | {
 SPACE |= {
     f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 }
-UNARY = "-x x.exp() x.exp2() x.log() x.log2() x.log10() x.sqrt() x.sin() x.cos() (-x).sin() x.tan() x.tanh() x.erf() x.floor()"
-UNARY += " x.expm1() x.log1p() x.asin() x.acos() x.atan() x.sinh() x.cosh() x.asinh() (x+1).acosh() x.atanh()"
+UNARY = (
+    "-x x.exp() x.exp2() x.log() x.log2() x.log10() x.sqrt() x.sin() x.cos() (-x).sin() x.tan()"
+    " x.tanh() x.erf() x.floor()"
+)
+UNARY += (
+    " x.expm1() x.log1p() x.asin() x.acos() x.atan() x.sinh() x.cosh() x.asinh() (x+1).acosh()"
+    " x.atanh()"
+)
 BINARY = "x+y x-y x*y x/y x**y x%y x.atan2(y) x.hypot(y) x.maximum(y) x<y x*x x**2 x/3 2-x"
-MOVED = "x.sum(axis=1) x.max(axis=0) x.prod(axis=0) x.reshape(6) x.permute(1,0) x.flip(0) x[1:,::2] x.cumsum(axis=1)"
+MOVED = (
+    "x.sum(axis=1) x.max(axis=0) x.prod(axis=0) x.reshape(6) x.permute(1,0) x.flip(0) x[1:,::2]"
+    " x.cumsum(axis=1)"
+)
 MOVED += " x.expand(2,2,3)"
 
 

@@ -227,7 +227,10 @@ def test_rewrites_are_listed_with_their_rule_line_before_and_after(tmp_path):
     x = randn(64, 100)
     y = x.softmax(axis=1)
     text = read(wf.dump(y, tmp_path), "simplified.txt")
-    entry = r"^1\. drop_detach: detach\(.*\) +# test_dump\.py:\d+  y = x\.softmax\(axis=1\)\n    becomes %\d+  float32\[64\]$"
+    entry = (
+        r"^1\. drop_detach: detach\(.*\) +# test_dump\.py:\d+  y = x\.softmax\(axis=1\)\n   "
+        r" becomes %\d+  float32\[64\]$"
+    )
     assert "\nsimplify: 1 rewrite\n" in text and re.search(entry, text, re.M)
 
 

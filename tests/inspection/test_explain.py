@@ -51,8 +51,8 @@ def test_explain_says_why_it_is_no_other_schedule():
         wf.explain(randn(300, 40).exp().sum(axis=0)).kernels[0],
     )
     assert (
-        "    not       tiny: 144000 operations, from 2048 on vectors pay; lines: memory walks all axes as one;"
-        in str(x)
+        "    not       tiny: 144000 operations, from 2048 on vectors pay; lines: memory walks all"
+        " axes as one;" in str(x)
     )
     (choice,) = y.choices
     assert choice.schedule == "columns" == y.schedule.split(":")[0] and "rows" in choice.others
@@ -192,7 +192,7 @@ def test_a_wrong_index_is_named_with_the_line_that_asked_last():
 def test_a_check_comes_from_the_line_that_indexes():
     rows, table = wf.tensor([1, 3]), randn(40, 50)
     y = F.embedding(rows, table)
-    (check, _) = wf.explain(y).kernels
+    check, _ = wf.explain(y).kernels
     line = test_a_check_comes_from_the_line_that_indexes.__code__.co_firstlineno + 2
     assert check.kind == "check" and check.lines == ((__file__, line),)
 
@@ -437,9 +437,10 @@ def test_the_prediction_is_the_roofline_of_the_machine(monkeypatch):
         "memory",
     ) and large.predicted == k.predicted
     (k,) = double.kernels
-    assert (k.predicted, k.bound) == (pytest.approx(k.flops / 5e8), "compute"), (
-        "as fast as floats of 64 bits"
-    )
+    assert (k.predicted, k.bound) == (
+        pytest.approx(k.flops / 5e8),
+        "compute",
+    ), "as fast as floats of 64 bits"
     (k,) = serial.kernels
     assert (k.predicted, k.bound) == (1e-6, "launch")
 

@@ -341,7 +341,10 @@ def test_the_loops_that_are_timed_are_no_faster_than_any_machine() -> None:
 
 
 def test_importing_measures_nothing() -> None:
-    code = "import sys, weft.inspection.machine.machine as m; assert not m._known and '{}.limits' not in sys.modules"
+    code = (
+        "import sys, weft.inspection.machine.machine as m; assert not m._known and '{}.limits' not"
+        " in sys.modules"
+    )
     code = code.format("weft.inspection.machine")
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -91,7 +91,10 @@ def test_the_policy_allows_the_own_script_alone(small: str) -> None:
 
 
 def test_scripts_make_no_html_of_texts() -> None:
-    forbidden = r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|DOMParser|createContextualFragment"
+    forbidden = (
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new"
+        r" Function|DOMParser|createContextualFragment"
+    )
     assert [
         p.name for p in (FOLDER / "scripts").iterdir() if re.search(forbidden, p.read_text())
     ] == []

@@ -184,7 +184,8 @@ def focused(page: sync_api.Page, what: str = "textContent") -> str:
 
 def names(page: sync_api.Page) -> list[str]:
     return page.evaluate(
-        "JSON.parse(document.getElementById('document').textContent).programs[0].kernels.map((k) => k.name)"
+        "JSON.parse(document.getElementById('document').textContent).programs[0].kernels.map((k) =>"
+        " k.name)"
     )
 
 
@@ -662,8 +663,7 @@ def modules(page: sync_api.Page) -> list[str]:
 def test_modules_tell_what_they_return_hold_and_take(open_: Open) -> None:
     page = open_(address="view=modules").page
     assert modules(page)[:2] == [
-        ["model", "Sequential", "(16,", "10)", "81", "µs", "4,810"],
-        # fmt: skip
+        ["model", "Sequential", "(16,", "10)", "81", "µs", "4,810"],  # fmt: skip
         ["0", "Linear", "in=64,", "out=64", "(16,", "64)", "40", "µs", "4,160"],
     ]
     assert ["bias", "not", "trained", "float32[64]", "64"] in modules(page)
@@ -922,7 +922,10 @@ ACTS = {
     "assembly": "document.querySelector('.kernelpanel [data-name=s]').click()",
     **{view: f"document.querySelector('.tabs [data-name={view}]').click()" for view in VIEWS[1:]},
 }
-RESPONSE = f"async () => {{ const start = performance.now(); %s; await {DRAWN}; return performance.now() - start; }}"
+RESPONSE = (
+    f"async () => {{ const start = performance.now(); %s; await {DRAWN}; return performance.now() -"
+    " start; }"
+)
 
 
 def test_2000_nodes_answer_within_a_fifth_of_a_second(open_: Open) -> None:

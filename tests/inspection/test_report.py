@@ -129,7 +129,10 @@ def test_an_example_gives_a_report_whose_kernels_all_have_lines(tmp_path: Path) 
 
 
 def test_kernels_sum_to_the_step_that_python_sees(tmp_path: Path) -> None:
-    text = "import weft as wf\nx = wf.randn(500, 500).realize()\nfor i in range(40): ((x + i) @ x).softmax(axis=1).tolist()\n"
+    text = (
+        "import weft as wf\nx = wf.randn(500, 500).realize()\nfor i in range(40): ((x + i) @"
+        " x).softmax(axis=1).tolist()\n"
+    )
     weft(tmp_path, script(tmp_path, text))
     step = max(document_in(tmp_path / "report.html")["programs"], key=lambda p: p["runs"])
     assert len(step["kernels"]) > 1 and step["kernel_seconds"] <= step["seconds"]

@@ -295,7 +295,8 @@ def main(count: int, first: int = 0) -> int:
         except Exception as e:
             failures += 1
             print(
-                f"seed {seed}: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e) else ''}",
+                f"seed {seed}: {type(e).__name__}:"
+                f" {str(e).strip().splitlines()[0] if str(e) else ''}",
                 flush=True,
             )
     print(hits.table())

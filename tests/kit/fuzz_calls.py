@@ -527,7 +527,10 @@ def call(seed: int, table: list[Entry]) -> str | None:
         where = " < ".join(
             f"{f.filename.rsplit('/', 1)[-1]}:{f.lineno}" for f in reversed(frames[-4:])
         )
-        return f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:120]} ({where}) seed {seed}"
+        return (
+            f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:120]} ({where}) seed"
+            f" {seed}"
+        )
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     return None

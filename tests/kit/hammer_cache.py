@@ -281,7 +281,8 @@ def main(seconds: float = 60.0, seed: int = 0) -> None:
             hammer.run(seconds)
         graphs, asked, found, put = hammer.totals()
         print(
-            f"{graphs} graphs, {found} of {asked} entries found, {put} bytes put, folder at most {hammer.largest} of {BOUND}"
+            f"{graphs} graphs, {found} of {asked} entries found, {put} bytes put, folder at most"
+            f" {hammer.largest} of {BOUND}"
         )
         print(", ".join(f"{count} {what}" for what, count in hammer.events.items()))
         left = hammer.afterwards()

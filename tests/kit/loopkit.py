@@ -96,8 +96,9 @@ def gemm_tile(m, n, k, dtype=f32, k_unroll=1):
     return kernel(
         [a, b, c],
         Alloc(acc, 0.0),
-        serial(p, unroll(q, unroll(i, lanes(j, Reduce(acc, var(i) * n + var(j), "add", product))))),
-        # fmt: skip
+        serial(
+            p, unroll(q, unroll(i, lanes(j, Reduce(acc, var(i) * n + var(j), "add", product))))
+        ),  # fmt: skip
         unroll(i, lanes(j, Store(c, var(i) * n + var(j), load(acc, var(i) * n + var(j))))),
         name="tile",
     )

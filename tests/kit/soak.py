@@ -55,7 +55,8 @@ class Soak:
         unknown = {*settings.only} - {g.name for g in given}
         if unknown:
             raise SystemExit(
-                f"no generator {', '.join(sorted(unknown))}: there are {', '.join(g.name for g in given)}"
+                f"no generator {', '.join(sorted(unknown))}: there are"
+                f" {', '.join(g.name for g in given)}"
             )
         self.generators = [g for g in given if g.name in (settings.only or [g.name])]
         settings.folder.mkdir(parents=True, exist_ok=True)
@@ -148,7 +149,8 @@ class Soak:
         row.restarts += worker.grown
         if status and worker.running is None and worker.next == worker.first:
             raise SystemExit(
-                f"{shlex.join(worker.command(worker.first))} does not begin: status {status}\n{worker.said()}"
+                f"{shlex.join(worker.command(worker.first))} does not begin: status"
+                f" {status}\n{worker.said()}"
             )
         if status or worker.running is not None:
             seed = (

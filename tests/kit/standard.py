@@ -279,9 +279,11 @@ def report(xp: Any) -> dict[str, list[str]]:
             *signature_deviations(xp, SIGNATURES),
             *signature_deviations(array, METHODS),
         ],
-        "dtypes": list(dtype_deviations(xp))
-        if not list(missing_names(xp))
-        else ["not looked at: names are missing"],
+        "dtypes": (
+            list(dtype_deviations(xp))
+            if not list(missing_names(xp))
+            else ["not looked at: names are missing"]
+        ),
     }
 
 
@@ -290,7 +292,8 @@ def main() -> None:
 
     members = len(ATTRIBUTES) + len(METHODS)
     print(
-        f"{len(SIGNATURES)} functions, {len(CONSTANTS)} constants, {len(EVERY)} dtypes, {members} members of the array"
+        f"{len(SIGNATURES)} functions, {len(CONSTANTS)} constants, {len(EVERY)} dtypes, {members}"
+        " members of the array"
     )
     for kind, deviations in report(array_api).items():
         print(f"{kind}: {len(deviations) or 'none'}")

@@ -517,8 +517,8 @@ CASES: dict[str, Callable[[], st.SearchStrategy[Call]]] = {
 }
 # what NumPy's answer does not settle or cannot give: looked at by tests of their own
 _ELSEWHERE = (
-    "asarray can_cast empty finfo from_dlpack iinfo imag isdtype result_type __array_namespace_info__ "
-    "unique_all unique_counts unique_inverse unique_values"
+    "asarray can_cast empty finfo from_dlpack iinfo imag isdtype result_type"
+    " __array_namespace_info__ unique_all unique_counts unique_inverse unique_values"
 )
 ELSEWHERE = frozenset(_ELSEWHERE.split())
 

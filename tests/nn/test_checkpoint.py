@@ -296,7 +296,10 @@ def test_what_does_not_fit_changes_no_object_and_not_the_generator(path: Path) -
     misfits: list[tuple[dict[str, Any], str]] = [
         (
             {"optimizer": wide},
-            r"optimizer: load_state_dict: the state does not fit Sequential: missing 0\.weight, 0\.bias; un",
+            (
+                r"optimizer: load_state_dict: the state does not fit Sequential: missing 0\.weight,"
+                r" 0\.bias; un"
+            ),
         ),
         (
             {"optimizer": nn.optim.Adam([wf.ones(1, requires_grad=True)])},

@@ -328,6 +328,9 @@ def test_identity_gives_back_what_it_is_given() -> None:
 
 
 def test_images_without_channels_are_refused_by_the_number_of_channels() -> None:
-    text = r"or \(1, H, W\) for a weight of shape \(2, 1, 3, 3\), got 4 channels \(as a batch \(1, 4, 8, 8\)\)"
+    text = (
+        r"or \(1, H, W\) for a weight of shape \(2, 1, 3, 3\), got 4 channels \(as a batch \(1, 4,"
+        r" 8, 8\)\)"
+    )
     with pytest.raises(wf.errors.ShapeError, match=text):
         wf.nn.Conv2d(1, 2, 3)(wf.zeros(4, 8, 8))

@@ -268,7 +268,10 @@ def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
 
 
 def test_import_reads_no_text_of_native_code() -> None:
-    watch = "opened = []; sys.addaudithook(lambda name, args: name == 'open' and opened.append(args[0])); "
+    watch = (
+        "opened = []; sys.addaudithook(lambda name, args: name == 'open' and"
+        " opened.append(args[0])); "
+    )
     end = "; print(*{str(path)[-4:] for path in opened})"
     assert ".ll" not in run(f"{watch}import weft{end}").stdout
     read = "from weft.runtime.native import native_text; native_text('linux', 'x86_64')"

@@ -20,7 +20,10 @@ from project_root import ROOT
 
 pytest.importorskip("setuptools", "77")
 IGNORED = [line.strip("/") for line in (ROOT / ".gitignore").read_text().split()]
-BUILD = "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b.build_sdist(to); b.build_wheel(to)"
+BUILD = (
+    "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b.build_sdist(to);"
+    " b.build_wheel(to)"
+)
 
 
 def ignored(folder: str, names: list[str]) -> set[str]:

@@ -172,7 +172,10 @@ def test_importing_weft_looks_for_nothing() -> None:
 
 
 def test_to_ask_whether_there_may_be_devices_imports_nothing() -> None:
-    code = "import sys; from weft.runtime.cuda import devices; devices.possible(); assert 'pycuda' not in sys.modules"
+    code = (
+        "import sys; from weft.runtime.cuda import devices; devices.possible(); assert 'pycuda' not"
+        " in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -244,7 +247,10 @@ def test_out_of_memory_names_the_sizes_and_leaves_the_pool_usable() -> None:
     pool.allocate(2 << 20)
     with pytest.raises(errors.MemoryError) as caught:
         pool.allocate(5 << 20)
-    wanted = "5.0 MiB of memory are needed on cuda:0, which has 10.0 MiB: 6.0 MiB are in use, 2.0 MiB were cached"
+    wanted = (
+        "5.0 MiB of memory are needed on cuda:0, which has 10.0 MiB: 6.0 MiB are in use, 2.0 MiB"
+        " were cached"
+    )
     assert str(caught.value).startswith(wanted)
     del held
     assert pool.allocate(5 << 20).nbytes == 5 << 20

@@ -446,13 +446,10 @@ def test_a_system_without_file_locks_keeps_nothing(tmp_path):
 
 def test_importing_looks_up_no_c_library(tmp_path):
     program = (
-        "import ctypes, sys; whole = ctypes.CDLL\n"
-        "def refuse(name, *args, **kwargs):\n"
-        "    if name is None: raise TypeError('as on systems where the process itself is no library')\n"
-        "    return whole(name, *args, **kwargs)\n"
-        "ctypes.CDLL = refuse\n"
-        "import weft.compiler.compile, weft.runtime.executable\n"
-        "from weft.runtime import flat; print(flat.is_flat(b''))"
+        "import ctypes, sys; whole = ctypes.CDLL\ndef refuse(name, *args, **kwargs):\n    if name"
+        " is None: raise TypeError('as on systems where the process itself is no library')\n   "
+        " return whole(name, *args, **kwargs)\nctypes.CDLL = refuse\nimport weft.compiler.compile,"
+        " weft.runtime.executable\nfrom weft.runtime import flat; print(flat.is_flat(b''))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -362,7 +362,8 @@ def test_overheads_are_small(kernels, record_property):
     arena_us = best(lambda: with_arena.run(inputs, outputs), 500) * 1e6
     phase_ns = best(lambda: long.run(inputs, outputs), 20) / phases * 1e9
     print(
-        f"run: {run_us:.2f} us, with an arena {arena_us:.2f} us; a phase of 6 slots: {phase_ns:.1f} ns"
+        f"run: {run_us:.2f} us, with an arena {arena_us:.2f} us; a phase of 6 slots:"
+        f" {phase_ns:.1f} ns"
     )
     for name, value in {"run_us": run_us, "arena_us": arena_us, "phase_ns": phase_ns}.items():
         record_property(name, value)

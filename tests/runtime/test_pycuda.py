@@ -144,7 +144,10 @@ def test_a_second_device_is_one(python: Run) -> None:
 
 def refused(says: str) -> str:
     """Code in which there is no device, for this reason."""
-    return f"try: devices.gpu()\nexcept errors.DeviceError as error: assert {says!r} in str(error)\nelse: raise AssertionError"
+    return (
+        f"try: devices.gpu()\nexcept errors.DeviceError as error: assert {says!r} in"
+        " str(error)\nelse: raise AssertionError"
+    )
 
 
 def test_a_number_too_high_is_refused(python: Run) -> None:

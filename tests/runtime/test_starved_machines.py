@@ -97,7 +97,10 @@ def test_a_small_address_space_gives_right_results_or_a_clear_error(
         done.stdout + done.stderr
     )  # LLVM ends a process that has no memory for it
     rest = r"\d+\.\d MiB are left" if proc == "seen" else "there is not as much"
-    needs = rf"(the compiler, LLVM,|compiling a kernel) needs \d+\.\d MiB of address space, {rest}: `ulimit -v` allows no more"
+    needs = (
+        rf"(the compiler, LLVM,|compiling a kernel) needs \d+\.\d MiB of address space, {rest}:"
+        r" `ulimit -v` allows no more"
+    )
     assert said["100"] != "right" == said["600"]
     assert all(text == "right" or re.fullmatch(needs, text) for text in said.values()), said
 

@@ -290,7 +290,9 @@ run = lambda times: [pool.runtime().parallel_for(code["spin"], address, 6) for _
 EXITS = {
     "spinning": "run(1)",
     "asleep": "run(1); time.sleep(0.05)",
-    "daemon thread inside": "threading.Thread(target=run, args=(100000,), daemon=True).start(); time.sleep(0.05)",
+    "daemon thread inside": (
+        "threading.Thread(target=run, args=(100000,), daemon=True).start(); time.sleep(0.05)"
+    ),
 }
 
 

@@ -31,7 +31,10 @@ LANES_BYTES = 4096  # of a task's rows
 def lower_outer(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     """Loops of the outer schedule."""
     task = _Block(p, target, tuning)
-    text = f"{plural(task.group, 'row')} at once, blocks of {plural(task.steps * task.group, 'row')} and {task.block} lanes"
+    text = (
+        f"{plural(task.group, 'row')} at once, blocks of {plural(task.steps * task.group, 'row')}"
+        f" and {task.block} lanes"
+    )
     return task.lowered(f"{text}, {plural(prod(task.shape), 'task')}; {why}")
 
 

@@ -103,7 +103,10 @@ class _Task(ContractionTask):
 
     def in_sizes(self) -> Lowered:
         s = self.s
-        text = f"tiles {s.tile_rows}x{s.tile_lanes}, blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]})"
+        text = (
+            f"tiles {s.tile_rows}x{s.tile_lanes}, blocks of {s.block} lanes {s.lanes} ({s.why[1]}),"
+            f" rows {s.rows} ({s.why[0]})"
+        )
         text += (
             f", k in blocks of {s.k_extent}{', the epilogue asked for ahead' * bool(self.hints)}"
         )

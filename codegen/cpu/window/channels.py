@@ -67,7 +67,10 @@ def panel_vectors(w: Windows) -> int:
 
 def lower_channels(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
     """Loops with lanes over channels."""
-    how = f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.channels} vectors"
+    how = (
+        f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.channels}"
+        " vectors"
+    )
     return _Task(w, tile, tuning).lowered(f"{how}, {described(w.reduced)}")
 
 

@@ -47,7 +47,10 @@ def place_cycles(w: Windows, tile: Tile) -> float:
 
 def lower_places(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
     """Loops with lanes over the last axis of places."""
-    how = f"lanes over {w.line} places, tiles of {tile.channels} channels x {tile.lines} lines x {tile.places} vectors"
+    how = (
+        f"lanes over {w.line} places, tiles of {tile.channels} channels x {tile.lines} lines x"
+        f" {tile.places} vectors"
+    )
     return _Task(w, tile, tuning).lowered(f"{how}, {described(w.reduced)}")
 
 

@@ -78,7 +78,10 @@ def blocks(reduced: Sequence[Var]) -> Blocks:
 def described(reduced: Sequence[Var]) -> str:
     """What a schedule says of its steps."""
     b = blocks(reduced)
-    return f"all {prod(v.extent for v in reduced)} steps in registers{f', {b.steps} at a time' if b.count > 1 else ''}"
+    return (
+        f"all {prod(v.extent for v in reduced)} steps in"
+        f" registers{f', {b.steps} at a time' if b.count > 1 else ''}"
+    )
 
 
 def sum_products(reduced: Sequence[Var], sums: Sums, product: Product) -> tuple[list[Stmt], Node]:

@@ -66,7 +66,10 @@ class WindowTask:
         chunk = Chunks(self.units.tasks, self.work, self.tuning.min_chunks)
         source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
         pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
-        text = f": {how}{pooled}, source {source}, {plural(self.units.tasks, 'task')} of {self.units.size}"
+        text = (
+            f": {how}{pooled}, source {source}, {plural(self.units.tasks, 'task')} of"
+            f" {self.units.size}"
+        )
         return chunk.lowered(
             self.w.p.kernel, self.w.p.buffers, self.body(chunk.position), text, self.units.params
         )

@@ -63,7 +63,10 @@ def sum_cycles(w: Windows, tile: Tile) -> float:
 
 def lower_sums(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
     """Loops with lanes over the last reduced axis."""
-    how = f"lanes over {w.reduced[-1].extent} terms, tiles of {tile.channels} channels x {tile.lines}x{tile.places} places"
+    how = (
+        f"lanes over {w.reduced[-1].extent} terms, tiles of {tile.channels} channels x"
+        f" {tile.lines}x{tile.places} places"
+    )
     return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} terms in registers")
 
 

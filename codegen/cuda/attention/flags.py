@@ -93,7 +93,10 @@ class Check(Task):
         total = load(acc, Index())
         flag = node(Op.WHERE, (node(Op.EQ, (total, total)), const(0, dt.int64), const(1, dt.int64)))
         body.append(Store(self.flags.buf, blocks.first, flag))
-        text = f"flags of {plural(self.blocks, 'block')} of {self.size} {'rows' if self.of_rows else 'columns'}"
+        text = (
+            f"flags of {plural(self.blocks, 'block')} of {self.size}"
+            f" {'rows' if self.of_rows else 'columns'}"
+        )
         return blocks.lowered(kernel, buffers, body, THREADS, prod(self.all) * self.size, text)
 
     def _sum(self, acc: Buf, operand: Operand, first: Index) -> Stmt:

@@ -62,7 +62,10 @@ def _phase(loops: Loops, number: int, target: CudaTarget) -> str:
         with fn.when(in_total(fn, phase)):
             body(fn, phase.body)
     if fn.by_vectors:
-        head += f"\n{INDENT}const bool aligned = weft_aligned({', '.join(map(fn.name, fn.by_vectors))});"
+        head += (
+            f"\n{INDENT}const bool aligned ="
+            f" weft_aligned({', '.join(map(fn.name, fn.by_vectors))});"
+        )
     return "\n".join([head, *fn.writer.lines, "}", ""])
 
 

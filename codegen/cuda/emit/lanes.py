@@ -230,7 +230,8 @@ class _Dealt:
             return
         first = fn.writer.name("first")
         with fn.block(
-            f"for ({fn.type_of(self.piece)} {first} = {fn.thread}; {first} < {self.pieces}; {first} += {stride})"
+            f"for ({fn.type_of(self.piece)} {first} = {fn.thread}; {first} < {self.pieces}; {first}"
+            f" += {stride})"
         ):
             self.flight(loads, flight, first)
 

@@ -215,7 +215,8 @@ def _share_registers(out: Layout, loops: list[_Loop]) -> None:
                 (size, team), known = piece, pieces.setdefault(buf, piece)
                 if known != piece:
                     raise EmitError(
-                        f"{buf} is dealt out in pieces of {known[0]} among {known[1]}, and of {size} among {team}"
+                        f"{buf} is dealt out in pieces of {known[0]} among {known[1]}, and of"
+                        f" {size} among {team}"
                     )
 
 

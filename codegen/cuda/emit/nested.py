@@ -222,7 +222,10 @@ def _warps(fn: Function, s: For) -> None:
     fn.outside = {t.buf for t in statements(s.body) if isinstance(t, Reduce) and t.buf.space == REG}
     fn.outside -= {t.buf for t in statements(s.body) if isinstance(t, Alloc)}
     with fn.variable(s.var) as name:
-        head = f"for ({fn.type_of(s.var)} {name} = weft_warp(); {name} < {end}; {name} += {fn.threads // WARP})"
+        head = (
+            f"for ({fn.type_of(s.var)} {name} = weft_warp(); {name} < {end}; {name} +="
+            f" {fn.threads // WARP})"
+        )
         with fn.block(head):
             fn.in_warps = True
             _inner(fn, s)

@@ -55,7 +55,10 @@ MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 def lower_columns(k: KernelAxes, lane_group: list[Var]) -> Lowered:
     """Lanes over `lane_group`, warps over shares of the inner axes."""
     c = Columns(k, lane_group)
-    text = f": tiles of {c.tile} of {plural(c.n, 'lane')}, {c.size} at a time, steps shared by {plural(c.warps, 'warp')}"
+    text = (
+        f": tiles of {c.tile} of {plural(c.n, 'lane')}, {c.size} at a time, steps shared by"
+        f" {plural(c.warps, 'warp')}"
+    )
     return c.blocks.lowered(k.kernel, k.buffers, c.body(), c.threads, k.work(), text)
 
 

@@ -99,7 +99,10 @@ class _SummedRows:
     def lowered(self) -> Lowered:
         """The rows, each block leaving a line of partial sums."""
         team = f"{self.warps} warps" if self.warps > 1 else f"{self.team} threads"
-        text = f" rows: {self.row.extent} of {self.blocks.count} rows of {self.length} one after the other by each of "
+        text = (
+            f" rows: {self.row.extent} of {self.blocks.count} rows of {self.length} one after the"
+            " other by each of "
+        )
         text += f"{team}, {self.rows.describe()}, partial sums over the rows of a block"
         body = self._by_warps() if self.warps > 1 else self._by_block()
         buffers = (*self.k.buffers, *self.parts.values())

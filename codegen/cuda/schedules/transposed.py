@@ -129,7 +129,10 @@ class _Tiles:
             for buf, w in zip(outs, self.stores, strict=True)
         ]
         body += self._turned(back)
-        text = f": tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of which "
+        text = (
+            f": tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of"
+            " which "
+        )
         text += f"{len(ins)} loads and {len(outs)} stores turn in shared memory"
         return self.blocks.lowered(
             self.k.kernel, self.k.buffers, body, THREADS, self.k.work(), text

@@ -24,11 +24,15 @@ _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
 MISSING = (
-    "CUDA kernels need a compiler, and there is neither NVRTC (libnvrtc.so.13 or .12) nor nvcc: install the version of your "
-    "driver, for CUDA 13.0 `pip install nvidia-cuda-nvrtc==13.0.*`, for CUDA 12 `pip install nvidia-cuda-nvrtc-cu12`; or set "
-    "CUDA_HOME to the folder of a CUDA toolkit"
+    "CUDA kernels need a compiler, and there is neither NVRTC (libnvrtc.so.13 or .12) nor nvcc:"
+    " install the version of your driver, for CUDA 13.0 `pip install nvidia-cuda-nvrtc==13.0.*`,"
+    " for CUDA 12 `pip install nvidia-cuda-nvrtc-cu12`; or set CUDA_HOME to the folder of a CUDA"
+    " toolkit"
 )
-NO_DISASSEMBLER = "nvdisasm reads it: `pip install nvidia-cuda-nvdisasm`, or set CUDA_HOME to the folder of a CUDA toolkit"
+NO_DISASSEMBLER = (
+    "nvdisasm reads it: `pip install nvidia-cuda-nvdisasm`, or set CUDA_HOME to the folder of a"
+    " CUDA toolkit"
+)
 
 
 @dataclass(frozen=True)
@@ -95,12 +99,18 @@ def _made(text: str, arch: str, output: Output, given: Compiler | None) -> tuple
 def _explained(log: str, text: str, arch: str, chosen: Compiler) -> str:
     who = f"{chosen.name} {chosen.version} made no code for {arch}"
     if _NO_ARCHITECTURE.search(log):
-        return f"{who}, which it does not know: `pip install nvidia-cuda-nvrtc` gets a newer one\n{log.strip()}"
+        return (
+            f"{who}, which it does not know: `pip install nvidia-cuda-nvrtc` gets a newer"
+            f" one\n{log.strip()}"
+        )
     error = _ERROR.search(log)
     if error is None:
         return f"{who}:\n{log.strip()}"
     number = int(error[1])
-    return f"{who}. Line {number} of the text:\n    {text.splitlines()[number - 1].strip()}\n{log.strip()}"
+    return (
+        f"{who}. Line {number} of the text:\n   "
+        f" {text.splitlines()[number - 1].strip()}\n{log.strip()}"
+    )
 
 
 # ---------------------------------------------------------------- what kernels take

@@ -29,7 +29,10 @@ from weft.nn import functional as F
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 
 HEAD = '#include "weft.cuh"\nextern "C" __global__ void __launch_bounds__(64) {name}_p0('
-HEAD += "const float* x, float* y, weft_status* status) {{\n    float* s = weft_shared<float>(0);\n    int t = threadIdx.x;\n"
+HEAD += (
+    "const float* x, float* y, weft_status* status) {{\n    float* s = weft_shared<float>(0);\n   "
+    " int t = threadIdx.x;\n"
+)
 # of one place: (statement, units, least) of 2 warps
 GLOBAL = {
     "contiguous": ("y[t] = 1.0f;", 8, 8),

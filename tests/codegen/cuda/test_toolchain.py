@@ -178,7 +178,8 @@ def test_error_names_the_line_of_the_text_and_what_the_compiler_says(compiler: C
         build.compile_text(text, "sm_80", compiler)
     message = str(caught.value)
     assert message.startswith(
-        f"{compiler.name} {compiler.version} made no code for sm_80. Line 4 of the text:\n    if (i < n)"
+        f"{compiler.name} {compiler.version} made no code for sm_80. Line 4 of the text:\n    if (i"
+        " < n)"
     )
     assert 'identifier "nothing" is undefined' in message
 

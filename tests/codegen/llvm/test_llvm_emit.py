@@ -504,8 +504,9 @@ def test_dot_tile_with_lanes_along_k(target):
     loops = kernel(
         [a, b, c],
         Alloc(acc, 0.0),
-        lanes(p, unroll(i, unroll(j, Reduce(acc, var(i) * n + var(j), "add", product)))),
-        # fmt: skip
+        lanes(
+            p, unroll(i, unroll(j, Reduce(acc, var(i) * n + var(j), "add", product)))
+        ),  # fmt: skip
         unroll(u, lanes(v, Store(c, var(u) * n + var(v), load(acc, var(u) * n + var(v))))),
     )
     x, y = normal(m, k), normal(n, k)

@@ -251,8 +251,7 @@ WEAK = [
     ("uint8", 2, "uint8"),
     ("int32", 2.5, "float32"),
     ("bool", 2, "int64"),
-    ("bool", 2.5, "float32"),
-    # fmt: skip
+    ("bool", 2.5, "float32"),  # fmt: skip
     ("int32", True, "int32"),
     ("float32", np.float64(2), "float64"),
     ("float32", np.float32(2), "float32"),

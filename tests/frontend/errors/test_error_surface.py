@@ -119,7 +119,10 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: np.linalg.inv(X),
         E.CallError,
         TypeError,
-        "np.linalg.inv is not a function of Weft: write np.linalg.inv(x.numpy()) to compute it in NumPy, outside of the graph",
+        (
+            "np.linalg.inv is not a function of Weft: write np.linalg.inv(x.numpy()) to compute it"
+            " in NumPy, outside of the graph"
+        ),
     ),
     "byte order": (
         lambda: wf.from_numpy(np.zeros(2, ">f4")),
@@ -203,20 +206,28 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: X.sum().backward(),
         E.GradientError,
         RuntimeError,
-        "backward: this Tensor does not depend on anything that requires a gradient; to differentiate a gradient, take "
-        "wf.grad(loss, x) in the place of x.grad",
+        (
+            "backward: this Tensor does not depend on anything that requires a gradient; to"
+            " differentiate a gradient, take wf.grad(loss, x) in the place of x.grad"
+        ),
     ),
     "backward twice": (
         backward_twice,
         E.GradientError,
         RuntimeError,
-        "backward: a backward() without retain_graph=True has used this value, and its history went with it",
+        (
+            "backward: a backward() without retain_graph=True has used this value, and its history"
+            " went with it"
+        ),
     ),
     "stale parameter": (
         backward_through_a_replaced_parameter,
         E.StaleError,
         RuntimeError,
-        "backward: parameter 'weight' (float32[2]) was replaced by an update after this value was built from it; build it again",
+        (
+            "backward: parameter 'weight' (float32[2]) was replaced by an update after this value"
+            " was built from it; build it again"
+        ),
     ),
     "leaf in place": (
         in_place_on_a_leaf,
@@ -258,7 +269,10 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: bool(X > 0),
         E.ShapeError,
         ValueError,
-        "a Tensor of shape (2, 3) has no single truth value: write x.all() or x.any(), wf.allclose(x, y) for x == y, & for `and`",
+        (
+            "a Tensor of shape (2, 3) has no single truth value: write x.all() or x.any(),"
+            " wf.allclose(x, y) for x == y, & for `and`"
+        ),
     ),
     "float as an index": (
         lambda: [1, 2][wf.tensor(1.0)],  # type: ignore[call-overload]

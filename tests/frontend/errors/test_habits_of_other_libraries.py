@@ -217,7 +217,10 @@ def test_an_element_can_be_set() -> None:
 
 
 OPERATORS = "add sub mul truediv floordiv mod pow lt le gt ge eq ne"
-FUNCTIONS = "maximum minimum fmax fmin fmod hypot atan2:arctan2 logaddexp copysign nextafter logical_and logical_xor"
+FUNCTIONS = (
+    "maximum minimum fmax fmin fmod hypot atan2:arctan2 logaddexp copysign nextafter logical_and"
+    " logical_xor"
+)
 
 
 @pytest.mark.parametrize(

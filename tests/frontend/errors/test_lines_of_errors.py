@@ -134,7 +134,10 @@ def test_a_wrong_index_names_axis_value_extent_and_line(indices: list[int], wron
     x = wf.zeros(2, 4) + 1
     y = x.take(wf.tensor(indices), 1) * 2  # the line to be named
     line = traceback.extract_stack()[-1].lineno - 1
-    told = rf"index {wrong} is out of range for axis 1 of extent 4, in .*test_lines_of_errors.py:{line}"
+    told = (
+        rf"index {wrong} is out of range for axis 1 of extent 4, in"
+        rf" .*test_lines_of_errors.py:{line}"
+    )
     with pytest.raises(IndexError, match=told):
         y.numpy()
     with pytest.raises(E.IndexError):

@@ -326,8 +326,8 @@ FINE: dict[str, Function] = {
     "a choice of the other side": lambda x: wf.where(x == 0.0, 1.0, 1.0 / x),
     "a choice in a choice": lambda x: wf.where(x > 0.0, wf.where(x < 10.0, x, 1.0).log(), -1.0),
     "what a slice leaves out": lambda x: wf.tensor([0.0, 1.0]).log()[1:] + 1.0,
-    "a mask of minus infinity": lambda x: wf.where(wf.arange(4) < 3, wf.ones(5, 4), -inf).softmax(
-        axis=1
+    "a mask of minus infinity": (
+        lambda x: wf.where(wf.arange(4) < 3, wf.ones(5, 4), -inf).softmax(axis=1)
     ),
     "max-pooling with padding": lambda x: F.max_pool2d(wf.ones(1, 1, 5, 5), 3, padding=1),
     "causal attention": lambda x: F.scaled_dot_product_attention(
@@ -582,7 +582,8 @@ def test_the_environment_turns_it_on(
 def test_an_unmodified_script_is_checked_from_outside(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import weft as wf\nx = wf.tensor([1.0, 0.0])\ny = x + 1.0\nprint((x / (y - 1.0)).numpy())\n"
+        "import weft as wf\nx = wf.tensor([1.0, 0.0])\ny = x + 1.0\nprint((x / (y -"
+        " 1.0)).numpy())\n"
     )
     paths = os.pathsep.join(p for p in sys.path if p)
     env = os.environ | {"PYTHONPATH": paths, "WEFT_DEBUG_NANS": "1"}

@@ -50,7 +50,10 @@ def test_of_several_bad_indices_the_first_is_reported(threads: int) -> None:
     with options.override(num_threads=threads, serial_threshold=0, min_chunks=8):
         for _ in range(3):
             x = table()
-            where = f"index {ROWS} is out of range for axis 0 of extent {ROWS}, in {__file__}:{here() + 1}"
+            where = (
+                f"index {ROWS} is out of range for axis 0 of extent {ROWS}, in"
+                f" {__file__}:{here() + 1}"
+            )
             assert text_of(x[bad]) == f"index into shape (500, 64): {where}"
             np.testing.assert_array_equal(x.numpy(), table().numpy())
 
@@ -121,8 +124,7 @@ EXTREMES = [
     ("uint64", 2**63),
     ("uint64", 2**63 - 1),
     ("uint32", 2**32 - 1),
-    ("uint8", 200),
-    # fmt: skip
+    ("uint8", 200),  # fmt: skip
     ("int8", -128),
     ("int16", 32767),
     ("int32", -(2**31)),

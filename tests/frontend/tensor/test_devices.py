@@ -569,7 +569,10 @@ def test_draws_of_a_compiled_function_are_those_of_the_cpu(gpu: FarDriver) -> No
 
 def test_values_do_not_leave_the_device_in_a_compiled_function(gpu: FarDriver) -> None:
     x, c = wf.tensor(X).cuda(), wf.tensor(X)
-    leaves = r"test_devices.py:\d+: a value on cuda:0 is moved to cpu in the jitted function .*after the call"
+    leaves = (
+        r"test_devices.py:\d+: a value on cuda:0 is moved to cpu in the jitted function .*after the"
+        r" call"
+    )
     with pytest.raises(E.JitError, match=leaves):
         wf.jit(lambda x: (x * 2).cpu() + 1)(x)
     with pytest.raises(E.JitError, match="computes values on cpu and cuda:0"):

@@ -254,7 +254,10 @@ def test_strides_may_be_missing() -> None:
 
 
 def test_letting_go_after_the_end_of_python(tmp_path: Any) -> None:
-    code = "import numpy as np, weft as wf, builtins; builtins.kept = np.from_dlpack(wf.ones(3)), wf.ones(2).__dlpack__()"
+    code = (
+        "import numpy as np, weft as wf, builtins; builtins.kept = np.from_dlpack(wf.ones(3)),"
+        " wf.ones(2).__dlpack__()"
+    )
     prelude = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}; "
     done = subprocess.run(
         [sys.executable, "-c", prelude + code], capture_output=True, text=True, check=False

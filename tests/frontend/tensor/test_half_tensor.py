@@ -275,7 +275,10 @@ def test_bfloat16_computes_without_ml_dtypes() -> None:
 
 
 def test_importing_weft_does_not_import_ml_dtypes() -> None:
-    code = "import sys, weft as wf; (wf.ones(3, dtype=wf.bfloat16) * 2).tolist(); print('ml_dtypes' in sys.modules)"
+    code = (
+        "import sys, weft as wf; (wf.ones(3, dtype=wf.bfloat16) * 2).tolist(); print('ml_dtypes' in"
+        " sys.modules)"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -232,9 +232,10 @@ def test_pickles_are_read_by_another_process(tmp_path: Path) -> None:
     file = tmp_path / "model.pickle"
     file.write_bytes(pickle.dumps({"model": model, "x": x, "y": model(x).detach()}))
     code = (
-        f"import sys, pickle; sys.path[:0] = {[p for p in sys.path if p]!r}; d = pickle.load(open({str(file)!r}, 'rb')); "
-        "print((d['model'](d['x']) == d['y']).all().item(), [n for n, _ in d['model'].named_parameters()], "
-        "all(p.requires_grad for p in d['model'].parameters()))"
+        f"import sys, pickle; sys.path[:0] = {[p for p in sys.path if p]!r}; d ="
+        f" pickle.load(open({str(file)!r}, 'rb')); print((d['model'](d['x']) =="
+        " d['y']).all().item(), [n for n, _ in d['model'].named_parameters()], all(p.requires_grad"
+        " for p in d['model'].parameters()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True ['0.weight', '0.bias', '1.weight', '1.bias'] True"

@@ -55,7 +55,10 @@ class Use:
 
     def __str__(self) -> str:
         what = f"{'shared' if self.shared else 'global'} {'write' if self.write else 'read'}"
-        return f"{self.ratio:6.2f} {self.units:8} {what:12} {self.width:2} bytes  {self.kernel}: {self.line}"
+        return (
+            f"{self.ratio:6.2f} {self.units:8} {what:12} {self.width:2} bytes  {self.kernel}:"
+            f" {self.line}"
+        )
 
 
 class Recorder(EmulatorDriver):

@@ -58,7 +58,8 @@ class Module:
             raise KeyError(name)
         if shared > self.driver.shared_limit:
             raise ValueError(
-                f"{name} needs {shared} bytes of shared memory; a block has {self.driver.shared_limit}"
+                f"{name} needs {shared} bytes of shared memory; a block has"
+                f" {self.driver.shared_limit}"
             )
         entry = build.entry(name, self.number)
         arity = ctypes.c_int.in_dll(self.library, f"{entry}_arity").value
@@ -184,7 +185,8 @@ class EmulatorDriver:
         """Raises ValueError for what a GPU refuses, EmulatorError for what a kernel does wrong."""
         if len(arguments) != 8 * function.arity:
             raise ValueError(
-                f"{function.name} takes {function.arity} arguments of 8 bytes, not {len(arguments)} bytes"
+                f"{function.name} takes {function.arity} arguments of 8 bytes, not {len(arguments)}"
+                " bytes"
             )
         if not (1 <= grid < 1 << 31 and 1 <= block <= 1024):
             raise ValueError(f"{function.name}: a grid of {grid} blocks of {block} threads")

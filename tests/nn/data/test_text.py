@@ -320,7 +320,9 @@ def test_wrong_arguments_of_the_sampler_are_named(arguments: tuple[object, ...],
 def test_lengths_are_numbers() -> None:
     with pytest.raises(
         TypeError,
-        match=r"BucketBatchSampler: lengths must be a Tensor, an array or a number, not \['a', 'b'\]",
+        match=(
+            r"BucketBatchSampler: lengths must be a Tensor, an array or a number, not \['a', 'b'\]"
+        ),
     ):
         data.BucketBatchSampler(["a", "b"], 1)  # type: ignore[list-item]
 

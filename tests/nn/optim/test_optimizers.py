@@ -475,8 +475,10 @@ def test_lr_is_that_of_all_groups() -> None:
 
 def test_the_repr_shows_every_group() -> None:
     a, b = parameters()
-    assert repr(optim.Adagrad([a])) == (
-        "Adagrad(1 parameter: lr=0.01, lr_decay=0.0, initial_accumulator_value=0.0, weight_decay=0.0, eps=1e-10, maximize=False)"
+    assert (
+        repr(optim.Adagrad([a]))
+        == "Adagrad(1 parameter: lr=0.01, lr_decay=0.0, initial_accumulator_value=0.0,"
+        " weight_decay=0.0, eps=1e-10, maximize=False)"
     )
     text = repr(
         optim.Adadelta([{"params": [a]}, {"params": [b], "lr": 2, "name": "head"}])

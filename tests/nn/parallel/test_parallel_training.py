@@ -242,7 +242,10 @@ def test_gradients_of_16_bit_floats(saved: Saved, alone: dict[str, Any]) -> None
 
 def test_modules_that_differ_are_refused_in_every_process(saved: Saved) -> None:
     for rank in saved:
-        text = "the processes have different Modules: rank 0 has 1.weight float32[4, 3], rank 1 has 1.weight float32[5, 3]"
+        text = (
+            "the processes have different Modules: rank 0 has 1.weight float32[4, 3], rank 1 has"
+            " 1.weight float32[5, 3]"
+        )
         assert str(rank["differs"]) == f"StateError: DistributedDataParallel: {text}"
         assert str(rank["longer"]).endswith(
             "rank 0 has nothing more, rank 1 has 1.weight float32[3, 3]"

@@ -294,7 +294,10 @@ def test_processes_share_the_threads(processes: int, threads: int) -> None:
 
 
 RULE = "-" * 74 + "\n"
-MESSAGE = f"{RULE}prterun noticed that process rank 3 with PID 18 on node vm exited on\nsignal 11 (Segmentation fault).\n{RULE}"
+MESSAGE = (
+    f"{RULE}prterun noticed that process rank 3 with PID 18 on node vm exited on\nsignal 11"
+    f" (Segmentation fault).\n{RULE}"
+)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
