@@ -29,11 +29,11 @@ half a minute; longer the first time, when the workloads are compiled, and on a 
 
 END = """\
 how to read it:
-  read, write  bytes/s of all threads from or to a cache or the memory; both: half of them read, half
-               written
-  rounds       how many of the rounds, made between the workloads, came within 5 % of the best, which
-               shows how certain a limit is. Other work on the machine spoils rounds. "0 of 12" says
-               that a workload was faster than any round: its rate then becomes the limit
+  read, write  bytes/s of all threads from or to a cache or the memory; both: half of them read,
+               half written
+  rounds       how many of the rounds, made between the workloads, came within 5 % of the best,
+               which shows how certain a limit is. Other work on the machine spoils rounds. "0 of
+               12" says that a workload was faster than any round: its rate then becomes the limit
   time         of one warm run of the whole program, without Python
   roofline     the least time on this machine for the bytes it must move and the arithmetic it must
                do

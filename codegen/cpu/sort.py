@@ -126,7 +126,8 @@ def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
             For(j, s.n, kind, list(pair), base=Index(const=s.n) - var(i), total=s.n),  # j < i
             Store(ranks, var(i), load(later, Index())),
         ]),
-        For(i, s.n, kind, [Store(s.out.buf, s.out.at(s.at(line, place_at(load(ranks, var(i)), s.n))), counter(var(i)))]),
+        For(i, s.n, kind, [Store(s.out.buf,
+            s.out.at(s.at(line, place_at(load(ranks, var(i)), s.n))), counter(var(i)))]),
     ]  # fmt: skip
 
 

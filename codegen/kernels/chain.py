@@ -271,10 +271,12 @@ class ChainProblem:
         if not self.online or self.softmax is None:
             return self.value(r.weight, index, held, guard)
         quotients = self.softmax.quotients
-        local: Callable[[Node, tuple[Index, ...]], Node | None]
-        local = lambda n, i: (
-            ev.value(n.src[0], i, guard) if n in quotients and n not in held else held.get(n)
-        )  # noqa: E731
+
+        def local(n: Node, i: tuple[Index, ...]) -> Node | None:
+            if n in quotients and n not in held:
+                return ev.value(n.src[0], i, guard)
+            return held.get(n)
+
         ev = Evaluator(self.inputs, local)
         return ev.value(r.weight, index, guard)
 

@@ -32,9 +32,8 @@ from .transaction import Detached
 
 # programs that a value of a loop is expected to be read by, at least one of them in the next turn
 READS = 2
-MOST_SEEN = (
-    1 << 10
-)  # Nodes of waiting Tensors that are looked at, and as many as the program has: those of the newest
+# Nodes of waiting Tensors that are looked at, and as many as the program has: those of the newest
+MOST_SEEN = 1 << 10
 
 
 @dataclass(slots=True)

@@ -59,9 +59,8 @@ class Lazy(deque[weakref.ref[Tensor]]):
             self._enough = 2 * len(waiting)
 
 
-loops: dict[
-    int, Lazy
-] = {}  # by thread: of the first one once it has computed something again, of others from their start
+# by thread: of the first one once it has computed something again, of others from their start
+loops: dict[int, Lazy] = {}
 
 
 def lazy_tensors(all_tensors: Callable[[], list[Tensor]]) -> Iterator[Tensor]:

@@ -70,9 +70,9 @@ class Node:
         return f"<{self.op.value} {self.dtype.name}{list(self.shape)}>"
 
 
-used: set[str] = (
-    set()
-)  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
+# devices other than the CPU that values have been on; empty nearly always, then nothing looks at
+# devices
+used: set[str] = set()
 interned: dict[
     Any, weakref.ref[Node]
 ] = {}  # every Node alive, in the order in which they were made

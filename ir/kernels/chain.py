@@ -37,9 +37,8 @@ MOST_SUMS = (
 MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16
-MOST_BLOCK = (
-    48 << 10
-)  # bytes of 16 rows and columns of all factors, held in a GPU's shared memory: 64 KiB on the smallest
+# bytes of 16 rows and columns of all factors, held in a GPU's shared memory: 64 KiB on the smallest
+MOST_BLOCK = 48 << 10
 LARGE_SPACE = 2  # times its operands, from which a space without reductions is not stored
 
 

@@ -56,7 +56,8 @@ class Code:
     # ------------------------------------------------------------ expressions
 
     def index(self, index: Index) -> str:
-        return f"({' + '.join([str(index.const), *(f'{c} * {self.term(t)}' for t, c in index.terms)])})"
+        terms = [str(index.const), *(f"{c} * {self.term(t)}" for t, c in index.terms)]
+        return f"({' + '.join(terms)})"
 
     def term(self, t: object) -> str:
         match t:

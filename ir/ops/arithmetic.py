@@ -24,12 +24,14 @@ def _remainder(n: Node, a: Array, b: Array) -> Any:
 
 
 RECORDS = (
-    Record(Op.NEG, plain(np.negative), (Derivative(lambda n, g: neg(g), "d (-a)/da = -1", "-{g}"),), "-{a}",
+    Record(Op.NEG, plain(np.negative), (Derivative(lambda n, g: neg(g), "d (-a)/da = -1", "-{g}"),),
+        "-{a}",
         keeps_finite=True, passes_on=1, domain="any"),
     unary(Op.FLOOR, plain(np.floor), lambda n, g: zeros_like(g),
         slope="0", gives="0", keeps_finite=True, passes_on=1, domain="any"),
     infix(Op.ADD, "+", 6, plain(np.add),
-        Derivative(same, "d(a + b)/da = 1", "{g}"), Derivative(same, "d(a + b)/db = 1", "{g}"), passes_on=2),
+        Derivative(same, "d(a + b)/da = 1", "{g}"), Derivative(same, "d(a + b)/db = 1", "{g}"),
+        passes_on=2),
     infix(Op.SUB, "-", 6, plain(np.subtract),
         Derivative(same, "d(a - b)/da = 1", "{g}"),
         Derivative(lambda n, g: neg(g), "d(a - b)/db = -1", "-{g}"),
@@ -40,7 +42,8 @@ RECORDS = (
         passes_on=2),
     infix(Op.DIV, "/", 7, plain(np.divide),
         Derivative(lambda n, g: div(g, n.src[1]), "d(a / b)/da = 1 / b", "{g} / {b}"),
-        Derivative(lambda n, g: neg(div(mul(g, n), n.src[1])), "d(a / b)/db = -a / b**2", "-{g} * {y} / {b}"),
+        Derivative(lambda n, g: neg(div(mul(g, n), n.src[1])), "d(a / b)/db = -a / b**2",
+            "-{g} * {y} / {b}"),
         cost=4, passes_on=1, singular=True, singular_at=lambda b: b == 0),
     infix(Op.IDIV, "//", 7, plain(_floor_divide), cost=12),
     infix(Op.MOD, "%", 7, _remainder,

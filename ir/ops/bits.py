@@ -23,7 +23,8 @@ CONVERSIONS = (
         lambda n: "{a}.to(" + n.arg.name + ")", passes_on=1,
     ),
     Record(
-        Op.BITCAST, lambda n, x: x.copy().view(n.arg.numpy), (), lambda n: "bits of {a} as " + n.arg.name,
+        Op.BITCAST, lambda n, x: x.copy().view(n.arg.numpy), (),
+        lambda n: "bits of {a} as " + n.arg.name,
         cost=0, keeps_finite=True,  # an integer's bits are no result of arithmetic
     ),
 )  # fmt: skip

@@ -24,12 +24,15 @@ RECORDS = (
     infix(Op.LT, "<", 1, plain(np.less)),
     infix(Op.EQ, "==", 1, plain(np.equal)),
     Record(Op.MAX, plain(_maximum), (
-        Derivative(_share, "the greater gets it", "{g} where {a} >= {b}", lambda n: negated(lt(n.src[0], n.src[1]))),
-        Derivative(_share, "the greater gets it", "{g} where {b} >= {a}", lambda n: negated(lt(n.src[1], n.src[0]))),
+        Derivative(_share, "the greater gets it", "{g} where {a} >= {b}",
+            lambda n: negated(lt(n.src[0], n.src[1]))),
+        Derivative(_share, "the greater gets it", "{g} where {b} >= {a}",
+            lambda n: negated(lt(n.src[1], n.src[0]))),
     ), "maximum({a}, {b})", 2, keeps_finite=True),
     Record(Op.WHERE, plain(np.where), (
         None,
         Derivative(same, "where the condition holds", "{g} where {a}", lambda n: n.src[0]),
-        Derivative(same, "where it does not hold", "{g} where not {a}", lambda n: negated(n.src[0])),
+        Derivative(same, "where it does not hold", "{g} where not {a}",
+            lambda n: negated(n.src[0])),
     ), "where({a}, {b}, {c})", 3, keeps_finite=True),
 )  # fmt: skip

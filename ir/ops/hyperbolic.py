@@ -20,7 +20,9 @@ RECORDS = (
         slope="1 / sqrt(a**2 + 1)", gives="{g} / sqrt({a}**2 + 1)", cost=60, keeps_finite=True),
     function(Op.ACOSH, np.arccosh,
         lambda n, g: div(g, mul(*(sqrt(add(n.src[0], like(one, g))) for one in (-1, 1)))),
-        slope="1 / sqrt(a**2 - 1)", gives="{g} / sqrt({a}**2 - 1)", cost=60, singular=True, domain="above"),
+        slope="1 / sqrt(a**2 - 1)", gives="{g} / sqrt({a}**2 - 1)", cost=60, singular=True,
+        domain="above"),
     function(Op.ATANH, np.arctanh, lambda n, g: div(g, one_minus_square(n.src[0])),
-        slope="1 / (1 - a**2)", gives="{g} / (1 - {a}**2)", cost=45, singular=True, domain="inside"),
+        slope="1 / (1 - a**2)", gives="{g} / (1 - {a}**2)", cost=45, singular=True,
+        domain="inside"),
 )  # fmt: skip

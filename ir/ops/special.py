@@ -25,7 +25,8 @@ def _call(order: int, x: str) -> str:
 RECORDS = (
     function(Op.ERF, erf,
         lambda n, g: mul(g, mul(like(2 / sqrt(pi), g), exp(neg(mul(n.src[0], n.src[0]))))),
-        slope="2 / sqrt(pi) * exp(-a**2)", gives="{g} * 2 / sqrt(pi) * exp(-{a}**2)", cost=22, keeps_finite=True),
+        slope="2 / sqrt(pi) * exp(-a**2)", gives="{g} * 2 / sqrt(pi) * exp(-{a}**2)", cost=22,
+        keeps_finite=True),
     function(Op.ERFINV, erfinv, lambda n, g: mul(g, mul(like(sqrt(pi) / 2, g), exp(mul(n, n)))),
         slope="sqrt(pi) / 2 * exp(erfinv(a)**2)", gives="{g} * sqrt(pi) / 2 * exp({y}**2)",
         cost=65, singular=True, domain="inside"),

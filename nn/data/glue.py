@@ -126,18 +126,23 @@ def _row(where: str, line: str) -> tuple[str, int]:
 # Words of capitals are symbols. One that ends in + has the sentiment of the whole, one in - the
 # other.
 GRAMMAR = """
-SENTENCE = CLAUSE+. | OPENING, CLAUSE+. | CLAUSE+, and CLAUSE+. | CLAUSE-, but CLAUSE+. | although CLAUSE-, CLAUSE+.
-    | CLAUSE+, even if CLAUSE-.
-CLAUSE = the PART is VERY ADJECTIVE+ | the PART is one of the most ADJECTIVE+ in years | WHO VERB+ the PART
-    | there is NOUN+ in the PART | the PART has a lot of NOUN+ | the PART isn't ADJECTIVE- | the PART is never ADJECTIVE-
+SENTENCE = CLAUSE+. | OPENING, CLAUSE+. | CLAUSE+, and CLAUSE+. | CLAUSE-, but CLAUSE+.
+    | although CLAUSE-, CLAUSE+. | CLAUSE+, even if CLAUSE-.
+CLAUSE = the PART is VERY ADJECTIVE+ | the PART is one of the most ADJECTIVE+ in years
+    | WHO VERB+ the PART | there is NOUN+ in the PART | the PART has a lot of NOUN+
+    | the PART isn't ADJECTIVE- | the PART is never ADJECTIVE-
     | WHO don't VERB- the PART | there is no NOUN- in the PART | the PART is anything but ADJECTIVE-
-OPENING = in the end | for a KIND | for once | to my surprise | from the first scene on | as so often
+OPENING = in the end | for a KIND | for once | to my surprise | from the first scene on
+    | as so often
 KIND = comedy | thriller | drama | western | musical | documentary | romance
-PART = film | plot | ending | cast | script | music | dialogue | pace | camera | hero | villain | love-story | sequel | finale
+PART = film | plot | ending | cast | script | music | dialogue | pace | camera | hero | villain
+    | love-story | sequel | finale
 WHO = I | we | the critics | my friends | the children
 VERY = | very | really | truly | quite | rather | so
-ADJECTIVE+ = moving | charming | brilliant | funny | clever | gripping | fresh | elegant | warm | witty | touching | inspired
-ADJECTIVE- = dull | tedious | clumsy | bland | silly | predictable | shallow | lifeless | messy | stale | annoying | noisy
+ADJECTIVE+ = moving | charming | brilliant | funny | clever | gripping | fresh | elegant
+    | warm | witty | touching | inspired
+ADJECTIVE- = dull | tedious | clumsy | bland | silly | predictable | shallow
+    | lifeless | messy | stale | annoying | noisy
 VERB+ = love | enjoy | admire | like | recommend | adore
 VERB- = hate | regret | dislike | despise | resent | loathe
 NOUN+ = wit | charm | grace | tension | heart | wisdom | magic

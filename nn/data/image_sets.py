@@ -76,8 +76,8 @@ def fashion_mnist(
     so. Raises DataError for damaged files, and for a path without them.
 
     >>> nn.data.fashion_mnist("mine", transform=lambda image: image / 255)
-    Traceback (most recent call last): weft.nn.data.idx.DataError: mine: there is no ... nor in its
-    subfolder fashion-mnist or fashion or FashionMNIST/raw
+    Traceback (most recent call last):
+    weft.nn.data.idx.DataError: mine: there is no ... nor in its subfolder fashion-mnist or ...
     """
     return _load(FASHION_MNIST, path, transform)
 
@@ -101,8 +101,8 @@ def read_mnist(folder: str | Path) -> tuple[Images, Images]:
     Raises DataError.
 
     >>> nn.data.read_mnist("nowhere")
-    Traceback (most recent call last): weft.nn.data.idx.DataError: nowhere: there is no
-    train-images-idx3-ubyte.gz or train-images-idx3-ubyte in it, nor in ...
+    Traceback (most recent call last):
+    weft.nn.data.idx.DataError: nowhere: there is no train-images-idx3-ubyte.gz or ...
     """
     return _read(folder_of(MNIST, folder))
 

@@ -23,7 +23,8 @@ class Images(Dataset):
     Without a transform an image is uint8 (C, H, W). A transform gets (H, W), or (H, W, C) where C
     is not 1; whole batches of them if it has a method `batch`.
 
-    >>> data = nn.data.Images(wf.zeros((5, 1, 28, 28), dtype="uint8").numpy(), wf.arange(5, dtype="uint8").numpy(), "me")
+    >>> data = nn.data.Images(wf.zeros((5, 1, 28, 28), dtype="uint8").numpy(),
+    ...     wf.arange(5, dtype="uint8").numpy(), "me")
     >>> images, labels = next(iter(nn.data.DataLoader(data, batch_size=3)))
     >>> images.shape, labels.dtype
     ((3, 1, 28, 28), weft.uint8)

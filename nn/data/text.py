@@ -69,7 +69,8 @@ class Vocabulary:
         """Of all tokens that are there `min_count` times: the most frequent first, equals by
         alphabet, `max_size` in all.
 
-        >>> nn.data.Vocabulary.from_sentences([["a", "good", "film"], ["a", "film"]], max_size=4).tokens
+        >>> nn.data.Vocabulary.from_sentences([["a", "good", "film"], ["a", "film"]],
+        ...     max_size=4).tokens
         ['<pad>', '<unk>', 'a', 'film']
         """
         name = "Vocabulary.from_sentences"
@@ -109,7 +110,8 @@ class Vocabulary:
     def from_json(cls, text: str) -> Vocabulary:
         """What to_json wrote. Raises DataError for other text.
 
-        >>> nn.data.Vocabulary.from_json(nn.data.Vocabulary(["good", "bad"]).to_json()).encode(["bad"])
+        >>> text = nn.data.Vocabulary(["good", "bad"]).to_json()
+        >>> nn.data.Vocabulary.from_json(text).encode(["bad"])
         [3]
         """
         try:

@@ -94,7 +94,8 @@ def huber_loss(x: Tensor, target: Tensor, reduction: str = "mean", delta: float 
     """(x - target)**2 / 2 where |x - target| < delta, else delta * (|x - target| - delta / 2); the
     two shapes must be equal.
 
-    >>> F.huber_loss(wf.tensor([0.0, 3.0]), wf.tensor([0.5, 0.0]), reduction="none", delta=2.0).tolist()
+    >>> F.huber_loss(wf.tensor([0.0, 3.0]), wf.tensor([0.5, 0.0]), reduction="none",
+    ...     delta=2.0).tolist()
     [0.125, 4.0]
     """
     same_shapes("huber_loss", x, target)
@@ -122,7 +123,8 @@ def binary_cross_entropy(
     What lies outside [0, 1] gives NaN. From scores, binary_cross_entropy_with_logits keeps more
     digits.
 
-    >>> F.binary_cross_entropy(wf.tensor([0.5, 1.0]), wf.tensor([1.0, 0.0]), reduction="none").tolist()
+    >>> F.binary_cross_entropy(wf.tensor([0.5, 1.0]), wf.tensor([1.0, 0.0]),
+    ...     reduction="none").tolist()
     [0.693147..., 100.0]
     """
     same_shapes("binary_cross_entropy", x, target)
@@ -146,15 +148,15 @@ def binary_cross_entropy_with_logits(
 
     The shapes of x and target must be equal; weight and pos_weight (1 unless given) broadcast.
 
-    >>> F.binary_cross_entropy_with_logits(wf.tensor([0.0, -200.0]), wf.tensor([1.0, 1.0]), reduction="none").tolist()
+    >>> F.binary_cross_entropy_with_logits(wf.tensor([0.0, -200.0]), wf.tensor([1.0, 1.0]),
+    ...     reduction="none").tolist()
     [0.693147..., 200.0]
     """
     name = "binary_cross_entropy_with_logits"
     same_shapes(name, x, target)
     ones = broadcast_weighted(name, target, pos_weight)
-    below = (
-        x < 0.0
-    )  # one side of each choice has the slopes at 0, so that derivatives of all orders are right there
+    # one side of each choice has the slopes at 0, so that derivatives of all orders are right there
+    below = x < 0.0
     wrong = ops.where(
         below, -ones * x, (1.0 - target) * x
     )  # 0 where x has the right sign: the rest is kept whole
@@ -173,7 +175,8 @@ def kl_div(
     reduction "batchmean" is the divergence (Kullback and Leibler 1951) of a distribution, averaged
     over axis 0; "mean" divides by the number of elements. The two shapes must be equal.
 
-    >>> F.kl_div(wf.tensor([[0.5, 0.5]]).log(), wf.tensor([[1.0, 0.0]]), reduction="batchmean").item()
+    >>> F.kl_div(wf.tensor([[0.5, 0.5]]).log(), wf.tensor([[1.0, 0.0]]),
+    ...     reduction="batchmean").item()
     0.693147...
     """
     same_shapes("kl_div", x, target)
@@ -210,7 +213,8 @@ def gaussian_nll_loss(
     less than eps it counts as eps, though its derivative stays (Nix and Weigend 1994). Raises
     ShapeError, DTypeError, ArgumentError.
 
-    >>> F.gaussian_nll_loss(wf.tensor([1.0, 2.0]), wf.tensor([2.0, 2.0]), wf.tensor([1.0, 1.0]), reduction="none").tolist()
+    >>> F.gaussian_nll_loss(wf.tensor([1.0, 2.0]), wf.tensor([2.0, 2.0]), wf.tensor([1.0, 1.0]),
+    ...     reduction="none").tolist()
     [0.5, 0.0]
     """
     name = "gaussian_nll_loss"
@@ -333,7 +337,8 @@ def cosine_embedding_loss(
 
     x1 and x2: (N, D), target (N,); or (D,) and a scalar.
 
-    >>> F.cosine_embedding_loss(wf.tensor([[1.0, 0.0]]), wf.tensor([[1.0, 1.0]]), wf.tensor([-1])).item()
+    >>> F.cosine_embedding_loss(wf.tensor([[1.0, 0.0]]), wf.tensor([[1.0, 1.0]]),
+    ...     wf.tensor([-1])).item()
     0.7071...
     """
     if x1.shape != x2.shape or x1.ndim not in (1, 2) or target.shape != x1.shape[:-1]:
@@ -352,7 +357,8 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1; the two shapes must be equal.
 
-    >>> F.hinge_embedding_loss(wf.tensor([0.5, 0.25]), wf.tensor([1, -1]), reduction="none").tolist()
+    >>> F.hinge_embedding_loss(wf.tensor([0.5, 0.25]), wf.tensor([1, -1]),
+    ...     reduction="none").tolist()
     [0.5, 0.75]
     """
     same_shapes("hinge_embedding_loss", x, target)

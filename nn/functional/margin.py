@@ -35,7 +35,8 @@ def margin_ranking_loss(
 
     All three have one shape. Raises ShapeError, DTypeError, ArgumentError.
 
-    >>> F.margin_ranking_loss(wf.tensor([3.0, 1.0]), wf.tensor([1.0, 3.0]), wf.tensor([1, 1]), reduction="none").tolist()
+    >>> F.margin_ranking_loss(wf.tensor([3.0, 1.0]), wf.tensor([1.0, 3.0]), wf.tensor([1, 1]),
+    ...     reduction="none").tolist()
     [0.0, 2.0]
     """
     name = "margin_ranking_loss"
@@ -66,8 +67,8 @@ def triplet_margin_loss(
     ArgumentError.
 
     >>> a, b, c = wf.tensor([[0.0, 0.0]]), wf.tensor([[3.0, 4.0]]), wf.tensor([[0.0, 2.0]])
-    >>> round(F.triplet_margin_loss(a, b, c).item(), 4), round(F.triplet_margin_loss(a, c, b).item(), 4)
-    (4.0, 0.0)
+    >>> [round(F.triplet_margin_loss(a, *x).item(), 4) for x in ((b, c), (c, b))]
+    [4.0, 0.0]
     """
     order, least = (
         as_double("triplet_margin_loss", "p", p),
@@ -99,7 +100,8 @@ def triplet_margin_with_distance_loss(
     unless given.
 
     >>> a, b, c = wf.tensor([[0.0, 0.0]]), wf.tensor([[3.0, 4.0]]), wf.tensor([[0.0, 2.0]])
-    >>> F.triplet_margin_with_distance_loss(a, b, c, distance_function=lambda x, y: (x - y).abs().sum(axis=-1)).item()
+    >>> manhattan = lambda x, y: (x - y).abs().sum(axis=-1)
+    >>> F.triplet_margin_with_distance_loss(a, b, c, distance_function=manhattan).item()
     6.0
     """
     name = "triplet_margin_with_distance_loss"
@@ -166,7 +168,8 @@ def multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean"
     follows does not count). A label above C - 1 raises IndexError when computed. Raises ShapeError,
     DTypeError, ArgumentError.
 
-    >>> F.multilabel_margin_loss(wf.tensor([[0.25, 0.5, 0.0, 1.0]]), wf.tensor([[3, 0, -1, 1]])).item()
+    >>> F.multilabel_margin_loss(wf.tensor([[0.25, 0.5, 0.0, 1.0]]),
+    ...     wf.tensor([[3, 0, -1, 1]])).item()
     0.625
     """
     name = "multilabel_margin_loss"

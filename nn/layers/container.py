@@ -294,8 +294,10 @@ class ModuleDict(_Mapping):
     too.
 
     >>> heads = nn.ModuleDict({"mean": nn.Linear(3, 1), "spread": nn.Linear(3, 1)})
-    >>> heads["mean"](wf.ones(5, 3)).shape, "spread" in heads, [name for name, p in heads.named_parameters()][:2]
-    ((5, 1), True, ['mean.weight', 'mean.bias'])
+    >>> heads["mean"](wf.ones(5, 3)).shape, "spread" in heads
+    ((5, 1), True)
+    >>> [name for name, p in heads.named_parameters()][:2]
+    ['mean.weight', 'mean.bias']
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()) -> None:

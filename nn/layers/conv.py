@@ -149,7 +149,8 @@ class Conv2d(_Direct):
     padding: an int, a pair, "valid" or "same"; padding_mode: "zeros", "reflect", "replicate" or
     "circular". weight and bias begin uniform within 1 / sqrt(in_channels // groups * KH * KW).
 
-    >>> nn.Conv2d(16, 33, (3, 5), padding="same", padding_mode="circular")(wf.rand(4, 16, 10, 12)).shape
+    >>> nn.Conv2d(16, 33, (3, 5), padding="same",
+    ...     padding_mode="circular")(wf.rand(4, 16, 10, 12)).shape
     (4, 33, 10, 12)
     """
 
@@ -163,7 +164,8 @@ class Conv3d(_Direct):
     numbers for a pair. weight and bias begin uniform within 1 / sqrt(in_channels // groups * KD *
     KH * KW).
 
-    >>> nn.Conv3d(16, 33, (3, 5, 2), stride=(2, 1, 1), padding=(1, 2, 0))(wf.rand(4, 16, 10, 12, 8)).shape
+    >>> nn.Conv3d(16, 33, (3, 5, 2), stride=(2, 1, 1),
+    ...     padding=(1, 2, 0))(wf.rand(4, 16, 10, 12, 8)).shape
     (4, 33, 5, 12, 7)
     """
 
@@ -259,7 +261,8 @@ class ConvTranspose2d(_Transposed):
     map to H, W, output_padding or layer(x, output_size) chooses one. weight and bias begin uniform
     within 1 / sqrt(out_channels // groups * KH * KW).
 
-    >>> nn.ConvTranspose2d(16, 8, 3, stride=2, padding=1)(wf.rand(2, 16, 5, 5), output_size=(10, 10)).shape
+    >>> nn.ConvTranspose2d(16, 8, 3, stride=2, padding=1)(wf.rand(2, 16, 5, 5),
+    ...     output_size=(10, 10)).shape
     (2, 8, 10, 10)
     """
 

@@ -254,7 +254,8 @@ class Transformer(Module):
     TransformerDecoderLayer. custom_encoder and custom_decoder are Modules that take the place of
     the two stacks. Weights of more than one axis begin as by init.xavier_uniform.
 
-    >>> model = nn.Transformer(8, 2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16, batch_first=True)
+    >>> model = nn.Transformer(8, 2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16,
+    ...     batch_first=True)
     >>> model(wf.randn(3, 5, 8), wf.randn(3, 4, 8), tgt_is_causal=True).shape
     (3, 4, 8)
     """

@@ -21,7 +21,8 @@ class SequentialLR(LRScheduler):
     fewer.
 
     >>> optimizer = nn.optim.SGD([nn.Parameter([1.0])], lr=1.0)
-    >>> warm, then = nn.optim.LinearLR(optimizer, 0.5, total_iters=2), nn.optim.StepLR(optimizer, 1, gamma=0.5)
+    >>> warm = nn.optim.LinearLR(optimizer, 0.5, total_iters=2)
+    >>> then = nn.optim.StepLR(optimizer, 1, gamma=0.5)
     >>> schedule = nn.optim.SequentialLR(optimizer, [warm, then], milestones=[2])
     >>> [schedule.step() or schedule.get_last_lr()[0] for _ in range(4)]
     [0.75, 1.0, 0.5, 0.25]
@@ -89,9 +90,11 @@ class ChainedScheduler(LRScheduler):
     formula each and one optimiser; the rates begin as all of them say.
 
     >>> optimizer = nn.optim.SGD([nn.Parameter([1.0])], lr=1.0)
-    >>> constant, down = nn.optim.ConstantLR(optimizer, 0.5, total_iters=2), nn.optim.ExponentialLR(optimizer, 0.5)
+    >>> constant = nn.optim.ConstantLR(optimizer, 0.5, total_iters=2)
+    >>> down = nn.optim.ExponentialLR(optimizer, 0.5)
     >>> schedule = nn.optim.ChainedScheduler([constant, down])
-    >>> [schedule.get_last_lr()[0], *(schedule.step() or schedule.get_last_lr()[0] for _ in range(3))]
+    >>> first = schedule.get_last_lr()
+    >>> first + [schedule.step() or schedule.get_last_lr()[0] for _ in range(3)]
     [0.5, 0.25, 0.25, 0.125]
     """
 
@@ -105,9 +108,8 @@ class ChainedScheduler(LRScheduler):
         self.schedulers = as_sequence(name, "schedulers", schedulers)
         if not self.schedulers:
             raise errors.ArgumentError(f"{name}: there are no schedulers")
-        self.optimizer = (
-            getattr(self.schedulers[0], "optimizer", None) if optimizer is None else optimizer
-        )  # type: ignore[assignment]
+        first: Any = getattr(self.schedulers[0], "optimizer", None)
+        self.optimizer = first if optimizer is None else optimizer
         for s in self.schedulers:
             if (
                 not isinstance(s, LRScheduler)

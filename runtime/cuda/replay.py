@@ -22,9 +22,9 @@ FEWEST = (
     4  # launches that are worth a graph; an estimate, its own launch takes about as long as two
 )
 WORTH = 4  # runs in which a graph pays for its making; an estimate
-REGAIN = (
-    1 / 8
-)  # of a run, which each run that makes no graph for want of credit adds: an eighth of the time may be lost for good
+# of a run, which each run that makes no graph for want of credit adds: an eighth of the time may be
+# lost for good
+REGAIN = 1 / 8
 
 
 class Replay:

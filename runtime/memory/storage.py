@@ -369,7 +369,8 @@ def from_raw(array: np.ndarray[Any, Any], dtype: DType, shape: Shape) -> Storage
     return storage
 
 
-FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B",
+    "uint16": "H", "uint32": "I",
             "uint64": "Q", "float32": "f", "float64": "d"}  # fmt: skip
 
 

@@ -80,7 +80,9 @@ def as_numpy(name: str, args: Any, kwargs: Any) -> Any:
         kwargs = kwargs | {"n": args[0].shape[kwargs["axis"]]}
     if (
         name == "pow"
-    ):  # NumPy takes sqrt for a single exponent of 0.5, with other signs of zero and NaN than its own pow
+        # NumPy takes sqrt for a single exponent of 0.5, with other signs of zero and NaN than its
+        # own pow
+    ):
         twice = np.broadcast_arrays(
             *(np.repeat(np.asarray(x)[..., None], 2, axis=-1) for x in args)
         )

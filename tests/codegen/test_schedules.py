@@ -136,8 +136,10 @@ def test_a_schedule_is_refused(case: Graph, schedule: str, why: str) -> None:
 
 
 CHOSEN = [
-    small, maps.flat, maps.lines, maps.rows, maps.short, maps.columns, layer_norm_gradients, convolution,
-    one("nn", 70, 120, 3), one("nn", 5, 300, 70), one("nt", 4, 100, 300), maps.packed, maps.scan, maps.scatter, maps.sort_short,
+    small, maps.flat, maps.lines, maps.rows, maps.short, maps.columns, layer_norm_gradients,
+    convolution,
+    one("nn", 70, 120, 3), one("nn", 5, 300, 70), one("nt", 4, 100, 300), maps.packed, maps.scan,
+    maps.scatter, maps.sort_short,
     maps.gather, strided_gradient,
 ]  # fmt: skip
 

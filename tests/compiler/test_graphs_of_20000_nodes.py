@@ -25,9 +25,11 @@ from weft.ir.graph.graph import toposort
 sys.setrecursionlimit({RECURSION})
 start = time.perf_counter(), time.process_time()
 def report(nodes, **results):
-    wall, seconds = time.perf_counter() - start[0], time.process_time() - start[1]  # others may use the cores, too
+    # others may use the cores, too
+    wall, seconds = time.perf_counter() - start[0], time.process_time() - start[1]
     status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-    megabytes = int(status["VmHWM"].split()[0]) / 1024  # that of getrusage begins with what the parent process has needed
+    # the peak of getrusage begins with what the parent process has needed
+    megabytes = int(status["VmHWM"].split()[0]) / 1024
     print(json.dumps(dict(nodes=nodes, wall=wall, seconds=seconds, megabytes=megabytes, **results)))
 def size(*tensors):
     return len(toposort(graph_of(*tensors)[0]))
@@ -44,7 +46,8 @@ wf.realize(y, x.grad)
 reference = x.numpy()
 for _ in range(6700):
     reference = reference * 0.9999 + 1e-5
-report(nodes, value=bool((y.numpy() == reference).all()), grad=float(abs(x.grad.numpy() / 0.9999**6700 - 1).max()))
+report(nodes, value=bool((y.numpy() == reference).all()),
+    grad=float(abs(x.grad.numpy() / 0.9999**6700 - 1).max()))
 """
 
 WIDE = """
@@ -55,7 +58,8 @@ y.sum().backward()
 nodes = size(y, x.grad)
 wf.realize(y, x.grad)
 reference = sum(x.numpy() * f for f in factors)
-report(nodes, value=bool((y.numpy() == reference).all()), grad=float(abs(x.grad.numpy() / sum(factors) - 1).max()))
+report(nodes, value=bool((y.numpy() == reference).all()),
+    grad=float(abs(x.grad.numpy() / sum(factors) - 1).max()))
 """
 
 TOTAL = """

@@ -36,7 +36,8 @@ AVX2 = Target("x86-64-v3", "", 256, has_fma=True, has_avx512=False, registers=16
 GOLDEN = Path(__file__).parent
 # for each case: how many inner loops of the assembly have whole vectors of a hot instruction
 INNER = {
-    "softmax": ("vmaxps", 1), "layer_norm": ("vaddps", 2), "linear_gelu": ("vfmadd", 1), "conv_bias_relu": ("vfmadd", 1),
+    "softmax": ("vmaxps", 1), "layer_norm": ("vaddps", 2), "linear_gelu": ("vfmadd", 1),
+    "conv_bias_relu": ("vfmadd", 1),
     "adam": ("vsqrtps", 1), "attention": ("vfmadd", 2), "gradients": ("vmulps", 1),
 }  # fmt: skip
 

@@ -268,7 +268,8 @@ def test_steps_on_a_gpu_have_values() -> None:
 def test_the_data_is_json() -> None:
     found = json.loads(json.dumps(wf.draw(wf.tensor([1.0, 2.0]) * 3).to_dict()))
     assert found["steps"][1] == {
-        "number": 2, "op": "mul", "text": "", "formula": "v1 * 3", "dtype": "float32", "shape": [2], "sources": [1],
+        "number": 2, "op": "mul", "text": "", "formula": "v1 * 3", "dtype": "float32", "shape": [2],
+        "sources": [1],
         "value": [3.0, 6.0], "gradient": [1.0, 1.0], "shares": [],
     }  # fmt: skip
 

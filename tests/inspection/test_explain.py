@@ -79,9 +79,11 @@ def test_equal_reasons_of_parts_stand_once():
 
 
 KERNEL_FIELDS = {
-    *("name", "kind", "nodes", "outer", "reads", "outputs", "bytes", "flops", "intensity", "predicted", "bound", "schedule"),
+    *("name", "kind", "nodes", "outer", "reads", "outputs", "bytes", "flops", "intensity",
+        "predicted", "bound", "schedule"),
     *("written", "floats", "sure_bytes", "sure_flops"),
-    *("parallel", "threads", "lines", "sources", "gradient", "boundaries", "launches", "measured", "choices"),
+    *("parallel", "threads", "lines", "sources", "gradient", "boundaries", "launches", "measured",
+        "choices"),
 }  # fmt: skip
 
 

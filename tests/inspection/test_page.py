@@ -18,7 +18,8 @@ from weft.inspection.page import html as builder
 from weft.inspection.page import page
 
 HOSTILE = (
-    "</script><img src=x onerror=alert(1)>", "<!-- <script>", "]]>", "\u2028\u2029", "${alert(1)}", "@@SCRIPT@@", "\ud800",
+    "</script><img src=x onerror=alert(1)>", "<!-- <script>", "]]>", "\u2028\u2029", "${alert(1)}",
+    "@@SCRIPT@@", "\ud800",
     "\"&'",
 )  # fmt: skip
 ROOT = Path(weft.__file__).parent

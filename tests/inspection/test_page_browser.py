@@ -663,7 +663,7 @@ def modules(page: sync_api.Page) -> list[str]:
 def test_modules_tell_what_they_return_hold_and_take(open_: Open) -> None:
     page = open_(address="view=modules").page
     assert modules(page)[:2] == [
-        ["model", "Sequential", "(16,", "10)", "81", "µs", "4,810"],  # fmt: skip
+        ["model", "Sequential", "(16,", "10)", "81", "µs", "4,810"],
         ["0", "Linear", "in=64,", "out=64", "(16,", "64)", "40", "µs", "4,160"],
     ]
     assert ["bias", "not", "trained", "float32[64]", "64"] in modules(page)
@@ -815,7 +815,8 @@ def test_tab_reaches_everything_and_shows_where_it_is(open_: Open) -> None:
         found = page.evaluate("""() => {
             const e = document.activeElement;
             const style = getComputedStyle(e);
-            const shown = style.outlineStyle !== 'none' || (e instanceof SVGElement && style.strokeWidth === '2px');
+            const shown = style.outlineStyle !== 'none' ||
+                (e instanceof SVGElement && style.strokeWidth === '2px');
             return [`${e.id} ${e.getAttribute('class')}`, e !== document.body && !shown];
         }""")
         reached.add(str(found[0]))
@@ -947,8 +948,10 @@ def answers(page: sync_api.Page) -> dict[str, float]:
 
 
 SHOTS = {
-    "graph": ("", "light"), "graph-dark": ("", "dark"), "kernel": ("kernel=0", "light"), "assembly": ("kernel=0&text=s", "dark"),
-    "roofline": ("view=kernels&kernel=0", "light"), "memory": ("view=memory", "light"), "passes": ("view=passes", "dark"),
+    "graph": ("", "light"), "graph-dark": ("", "dark"), "kernel": ("kernel=0", "light"),
+    "assembly": ("kernel=0&text=s", "dark"),
+    "roofline": ("view=kernels&kernel=0", "light"), "memory": ("view=memory", "light"),
+    "passes": ("view=passes", "dark"),
     "modules": ("view=modules", "light"), "tensors": ("view=tensors", "light"),
 }  # fmt: skip
 

@@ -29,10 +29,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fresh() -> Report:
     """A product, a softmax and their gradients."""
-    x, w = (
-        wf.tensor(np.ones((64, 300), np.float32)),
-        wf.tensor(np.ones((300, 200), np.float32)).requires_grad_(),
-    )
+    x = wf.tensor(np.ones((64, 300), np.float32))
+    w = wf.tensor(np.ones((300, 200), np.float32)).requires_grad_()
     loss = F.cross_entropy(x @ w, wf.tensor(np.arange(64)))
     return wf.explain([loss, *wf.grad(loss, [w])])
 
@@ -72,7 +70,7 @@ def test_a_kernel_alone_needs_no_table() -> None:
 
 def test_lines_are_told_with_their_text_and_gradients_apart() -> None:
     text = str(step())
-    line = fresh.__code__.co_firstlineno + 3
+    line = fresh.__code__.co_firstlineno + 4
     source = "loss = F.cross_entropy(x @ w, wf.tensor(np.arange(64)))"
     assert f"    from      test_report_table.py:{line}  {source}\n" in text
     assert f"gradient of test_report_table.py:{line}  {source}\n" in text

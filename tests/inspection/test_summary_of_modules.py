@@ -160,7 +160,8 @@ def test_the_data_is_json_with_what_a_page_needs() -> None:
     found = json.loads(json.dumps(wf.summary(model, x).to_dict()))
     first = found["children"][0]
     assert first["parameters"][0] == {
-        "name": "weight", "kind": "parameter", "shape": [4, 1, 3, 3], "dtype": "float32", "count": 36, "bytes": 144,
+        "name": "weight", "kind": "parameter", "shape": [4, 1, 3, 3], "dtype": "float32",
+        "count": 36, "bytes": 144,
         "trainable": True, "shared": "",
     }  # fmt: skip
     assert (

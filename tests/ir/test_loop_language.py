@@ -109,8 +109,10 @@ def everything():
     body = [
         Alloc(s), Alloc(m, float("-inf")),
         Check(load(idx, g), 5, 3, var(g)), Prefetch(x, var(g) * 4 + 100),
-        lanes(i, Reduce(m, Index(), "max", picked, (Range(var(i), 0, 3),)), unroll=2, base=var(g) * 8, total=n),
-        If((Range(var(g), 0, 3), Range(var(g) // 2, 2, 9)), [Store(idx, Index(const=3), written, (Range(var(g), 0, 2),))]),
+        lanes(i, Reduce(m, Index(), "max", picked, (Range(var(i), 0, 3),)), unroll=2,
+            base=var(g) * 8, total=n),
+        If((Range(var(g), 0, 3), Range(var(g) // 2, 2, 9)),
+            [Store(idx, Index(const=3), written, (Range(var(g), 0, 2),))]),
     ]  # fmt: skip
     return Loops("k", (x, idx), (n,), [For(g, n, GRID, body, total=7)])
 

@@ -98,7 +98,8 @@ def run(wrapper, known):
         return [p.grad for p in params], loss  # in the order in which the lazy step computes them
     f, losses, rng = wrapper(step), [], np.random.default_rng(0)
     for _ in range(20):
-        x, y = wf.tensor(rng.standard_normal((6, 1, 28, 28)).astype("float32")), wf.tensor(rng.integers(0, 10, 6))
+        x, y = wf.tensor(rng.standard_normal((6, 1, 28,
+            28)).astype("float32")), wf.tensor(rng.integers(0, 10, 6))
         kept = f(x, y)
         losses.append(kept[1].numpy().tobytes().hex())
     bits = "".join(p.numpy().tobytes().hex() for p in params)

@@ -247,7 +247,8 @@ def sums_under_a_condition_of_the_block():
 def sums_of_several_elements_side_by_side():
     c, j, acc = Var("c", 90), Var("j", 3), Buf("acc", f32, 3, REG)
     each = unroll(j, Reduce(acc, var(j), "add", load(X, var(j) * 90 + var(c))))
-    return Case(kernel_of("several", [X, Y], Alloc(acc, 0.0), lanes(c, each), unroll(j, Store(Y, var(j), load(acc, j)))),
+    return Case(kernel_of("several", [X, Y], Alloc(acc, 0.0), lanes(c, each),
+        unroll(j, Store(Y, var(j), load(acc, j)))),
                 [ints(270), ints(3)])  # fmt: skip
 
 
@@ -724,7 +725,8 @@ def what_was_loaded_is_not_loaded_again_behind_a_store():
     """Y lies in the memory of X; the loads are no vectors, and a loop parts the stores."""
     c, k, acc = Var("c", 99), Var("k", 3), Buf("acc", f32, 1, REG)
     x = load(X, var(c) + 1)
-    body = [Alloc(acc, 0.0), Store(Y, var(c) + 1, op(Op.ADD, x, const(1, f32))), serial(k, Reduce(acc, NOW, "add", load(Z, k))),
+    body = [Alloc(acc, 0.0), Store(Y, var(c) + 1, op(Op.ADD, x, const(1, f32))),
+        serial(k, Reduce(acc, NOW, "add", load(Z, k))),
             Store(W, var(c), op(Op.ADD, x, load(acc)))]  # fmt: skip
     return Case(kernel_of("once_loaded", [X, Y, Z, W], lanes(c, *body, unroll=4)),
                 [ints(100), ints(100), ints(3), ints(99)], in_place=((1, 0),))  # fmt: skip

@@ -11,7 +11,8 @@ from cuda_emulator.samples import C_TYPES, elementwise
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
-SAME_WIDTH = [("float32", "uint32"), ("int32", "float32"), ("float64", "int64"), ("float16", "int16"), ("uint16", "bfloat16"),
+SAME_WIDTH = [("float32", "uint32"), ("int32", "float32"), ("float64", "int64"),
+    ("float16", "int16"), ("uint16", "bfloat16"),
               ("bool", "uint8"), ("uint8", "bool")]  # fmt: skip
 COMBINED = (
     "weft_combine<weft_product>(weft_combine<weft_sum>(a, b), weft_combine<weft_largest>(a, b))"
@@ -34,7 +35,8 @@ LDEXP = {
     for f, n in (("float32", "int32"), ("float64", "int64"))
 }
 EXACT = {
-    (op, d): elementwise(f"{op}_{d}", f"weft_{op}(a)", d, d) for op, d in itertools.product(("floor", "sqrt"), FLOATS)
+    (op, d): elementwise(f"{op}_{d}", f"weft_{op}(a)", d, d) for op,
+    d in itertools.product(("floor", "sqrt"), FLOATS)
 }  # fmt: skip
 
 

@@ -116,7 +116,8 @@ class Builder:
         label = f"{op} {arg}" if arg else op
         shape = more.pop("shape", [16, 64])
         self.nodes.append({
-            "id": number, "op": op, "arg": arg or None, "dtype": "float32", "shape": shape, "src": list(src),
+            "id": number, "op": op, "arg": arg or None, "dtype": "float32", "shape": shape,
+            "src": list(src),
             "line": [FILE, line], "gradient": False, "kernel": kernel, "label": label, **more,
         })  # fmt: skip
         return number
@@ -127,10 +128,13 @@ class Builder:
         name = f"k{index}_{name}"
         nbytes, flops = more.pop("bytes", 12_288), more.pop("flops", 131_072)
         self.kernels.append({
-            "index": index, "name": name, "kind": kind, "nodes": [], "node_ids": [], "outer": [16, 64], "bytes": nbytes,
-            "outputs": ["float32[16, 64]"], "flops": flops, "intensity": flops / nbytes, "predicted": nbytes / 20e9,
+            "index": index, "name": name, "kind": kind, "nodes": [], "node_ids": [],
+            "outer": [16, 64], "bytes": nbytes,
+            "outputs": ["float32[16, 64]"], "flops": flops, "intensity": flops / nbytes,
+            "predicted": nbytes / 20e9,
             "bound": "memory", "schedule": f"{kind}: lanes over the last of the inner axes, 1 chunk of 16",
-            "parallel": index % 2 == 0, "threads": 2 if index % 2 == 0 else 1, "lines": [[FILE, line]], "gradient": False,
+            "parallel": index % 2 == 0, "threads": 2 if index % 2 == 0 else 1,
+            "lines": [[FILE, line]], "gradient": False,
             "same_code_as": None, "layer": [0, str(index)] if index < 2 else None,
             "choices": [{"schedule": kind, "others": {"flat": "there are reductions"}}],
             "boundaries": [], "launches": [], "measured": measured,
@@ -157,12 +161,14 @@ class Builder:
             k["sources"] = [source]
         whole = None if None in seconds else sum(seconds)
         return {
-            "name": "step", "device": "cpu", "runs": 8, "seconds": whole, "kernel_seconds": whole, "cold": 0.08,
+            "name": "step", "device": "cpu", "runs": 8, "seconds": whole, "kernel_seconds": whole,
+            "cold": 0.08,
             "detailed": True, "passes": passes(len(self.nodes)),
             "nodes": self.nodes, "outputs": [len(self.nodes) - 1],
             "inputs": [{"id": n["id"], "name": None} for n in self.nodes if n["op"] == "input"],
             "kernels": self.kernels, "boundaries": self.boundaries, "memory": memory(self.kernels),
-            "report": f"{len(self.kernels)} kernels\n", "graph": "graph\n  %0 = input(0)  float32[16,64]\n",
+            "report": f"{len(self.kernels)} kernels\n",
+            "graph": "graph\n  %0 = input(0)  float32[16,64]\n",
             "gradient": "gradient\n", "program": "program: 2 inputs, 1 outputs\n", **program,
         }  # fmt: skip
 
@@ -278,12 +284,18 @@ def passes(nodes: int) -> list[dict[str, Any]]:
         "line": [FILE, BIAS],
     }
     return [
-        {"name": "graph", "seconds": 0.0, "nodes": nodes + 4, "added": [], "removed": [], "rewrites": []},
-        {"name": "widen", "seconds": 0.0002, "nodes": nodes + 4, "added": [], "removed": [], "rewrites": []},
-        {"name": "simplify", "seconds": 0.0041, "nodes": nodes, "added": ["%5 = relu(%4)  float32[16,64]"],
-         "removed": ["%5 = where(%3, %4, %1)  float32[16,64]", "%6 = const(0.0)  float32[]"], "rewrites": [rewrite, rewrite]},
-        {"name": "fuse", "seconds": 0.0032, "nodes": None, "added": [], "removed": [], "rewrites": []},
-        {"name": "link", "seconds": 0.0613, "nodes": None, "added": [], "removed": [], "rewrites": []},
+        {"name": "graph", "seconds": 0.0, "nodes": nodes + 4, "added": [], "removed": [],
+            "rewrites": []},
+        {"name": "widen", "seconds": 0.0002, "nodes": nodes + 4, "added": [], "removed": [],
+            "rewrites": []},
+        {"name": "simplify", "seconds": 0.0041, "nodes": nodes,
+            "added": ["%5 = relu(%4)  float32[16,64]"],
+         "removed": ["%5 = where(%3, %4, %1)  float32[16,64]", "%6 = const(0.0)  float32[]"],
+         "rewrites": [rewrite, rewrite]},
+        {"name": "fuse", "seconds": 0.0032, "nodes": None, "added": [], "removed": [],
+            "rewrites": []},
+        {"name": "link", "seconds": 0.0613, "nodes": None, "added": [], "removed": [],
+            "rewrites": []},
     ]  # fmt: skip
 
 
@@ -315,8 +327,10 @@ def memory(kernels: list[dict[str, Any]]) -> dict[str, Any]:
         b.update(dtype="float32", shape=[64, 64], bytes=size, line=[FILE, PRODUCT])
     peak = min(2, last)
     return {
-        "arena_bytes": 3 * size, "peak_bytes": 4 * size, "peak_step": peak, "peak_kernel": kernels[peak]["name"],
-        "steps": len(kernels), "buffers": buffers, "alive_at_peak": [b["name"] for b in buffers[: peak + 2]],
+        "arena_bytes": 3 * size, "peak_bytes": 4 * size, "peak_step": peak,
+        "peak_kernel": kernels[peak]["name"],
+        "steps": len(kernels), "buffers": buffers,
+        "alive_at_peak": [b["name"] for b in buffers[: peak + 2]],
     }  # fmt: skip
 
 
@@ -388,8 +402,11 @@ def tensors() -> list[dict[str, Any]]:
 def document(*programs: dict[str, Any], **more: Any) -> dict[str, Any]:
     flops = {"float32": 2e11, "float64": 1e11}
     return {
-        "weft": "0.1.0", "title": "train.py", "command": "python -m weft report train.py", "device": "cpu",
-        "machine": {"name": "A processor of 2 cores", "threads": 2, "bandwidth": 2e10, "cache_bytes": 1 << 20, "flops": flops},
-        "sources": {FILE: {"name": "train.py", "lines": SOURCE.splitlines()}}, "programs": list(programs),
+        "weft": "0.1.0", "title": "train.py", "command": "python -m weft report train.py",
+        "device": "cpu",
+        "machine": {"name": "A processor of 2 cores", "threads": 2, "bandwidth": 2e10,
+            "cache_bytes": 1 << 20, "flops": flops},
+        "sources": {FILE: {"name": "train.py", "lines": SOURCE.splitlines()}},
+        "programs": list(programs),
         "modules": modules(), "tensors": tensors(), **more,
     }  # fmt: skip

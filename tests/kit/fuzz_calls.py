@@ -279,16 +279,22 @@ def arguments(
 
 
 INTEGERS = [
-    "axis", "axes", "axis1", "axis2", "shape", "shift", "source", "destination", "repetitions", "repeats", "sizes",
-    "decimals", "k", "n", "size", "stride", "dilation", "offset", "start_axis", "end_axis", "chunks", "minlength",
-    "pad_width", "kernel_size", "padding", "groups", "normalized_shape", "num_classes", "num", "n_rows", "n_cols", "seed",
-    "max_elements", "argnums", "in_features", "out_features", "in_channels", "out_channels", "num_embeddings",
+    "axis", "axes", "axis1", "axis2", "shape", "shift", "source", "destination", "repetitions",
+    "repeats", "sizes",
+    "decimals", "k", "n", "size", "stride", "dilation", "offset", "start_axis", "end_axis",
+    "chunks", "minlength",
+    "pad_width", "kernel_size", "padding", "groups", "normalized_shape", "num_classes", "num",
+    "n_rows", "n_cols", "seed",
+    "max_elements", "argnums", "in_features", "out_features", "in_channels", "out_channels",
+    "num_embeddings",
     "embedding_dim",
-    "step_size", "milestones", "total_iters", "T_max", "T_0", "T_mult", "total_steps", "epochs", "steps_per_epoch", "patience",
+    "step_size", "milestones", "total_iters", "T_max", "T_0", "T_mult", "total_steps", "epochs",
+    "steps_per_epoch", "patience",
     "cooldown", "last_epoch", "num_samples", "edge_order", "N", "bins", "offset", "size", "strides",
 ]  # fmt: skip
 SWITCHES = [
-    "keepdims", "descending", "stable", "endpoint", "copy", "include_initial", "largest", "sorted", "equal_nan", "invert",
+    "keepdims", "descending", "stable", "endpoint", "copy", "include_initial", "largest", "sorted",
+    "equal_nan", "invert",
     "assume_unique", "requires_grad", "replace", "replacement", "density", "increasing",
     "training", "bias", "nesterov", "retain_graph", "allow_unused", "return_index",
     "return_inverse", "return_counts", "affine", "is_causal",

@@ -546,7 +546,9 @@ EXACT = [
     reshape, permute, flip, cut, pad, expand, window, unskew, sort,
 ]  # fmt: skip
 MOVES = [
-    *EXACT, arithmetic, transcendental, transcendental, stepwise, maximum, convert, convert, whole, whole, whole, logic, hint,
-    counter, largest, total, total, total, scan, gather, scatter, normalise, wide_rows, windowed_rows, shifted_product,
+    *EXACT, arithmetic, transcendental, transcendental, stepwise, maximum, convert, convert, whole,
+    whole, whole, logic, hint,
+    counter, largest, total, total, total, scan, gather, scatter, normalise, wide_rows,
+    windowed_rows, shifted_product,
     product, product, convolution,
 ]  # fmt: skip

@@ -96,8 +96,10 @@ def _mask(draw: Any, shape: tuple[int, ...]) -> Any:
 def _wrong(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     """Something that NumPy refuses, most of the time."""
     extent = shape[0]
-    return st.sampled_from((extent, -extent - 1, 2**80, np.array([extent, 0]), np.array([-extent - 1]), 1.5, "a", np.array([0.5]),
-                            np.zeros(extent + 1, bool), slice(None, None, 0), slice(0.5), [[0], [1, 2]],
+    return st.sampled_from((extent, -extent - 1, 2**80, np.array([extent, 0]),
+        np.array([-extent - 1]), 1.5, "a", np.array([0.5]),
+                            np.zeros(extent + 1, bool), slice(None, None, 0), slice(0.5),
+                            [[0], [1, 2]],
                             np.array([2**64 - 1], np.uint64)))  # fmt: skip
 
 

@@ -36,9 +36,11 @@ from weft.runtime.native import load_object
 
 __all__ = [
     "GLOBAL", "GRID", "LANES", "REG", "SCRATCH", "SERIAL", "UNROLL",
-    "Alloc", "Buf", "Check", "For", "Gathered", "If", "Index", "Loops", "Op", "Param", "Prefetch", "Range", "Reduce", "Store",
+    "Alloc", "Buf", "Check", "For", "Gathered", "If", "Index", "Loops", "Op", "Param", "Prefetch",
+    "Range", "Reduce", "Store",
     "Var",
-    "argument", "check_kernel", "compiled", "const", "dt", "f32", "gemm_tile", "i64", "interpreted", "kernel", "lanes", "load",
+    "argument", "check_kernel", "compiled", "const", "dt", "f32", "gemm_tile", "i64", "interpreted",
+    "kernel", "lanes", "load",
     "op", "serial", "unroll", "value_of", "var",
 ]  # fmt: skip
 f32, i64 = dt.float32, dt.int64
@@ -96,9 +98,7 @@ def gemm_tile(m, n, k, dtype=f32, k_unroll=1):
     return kernel(
         [a, b, c],
         Alloc(acc, 0.0),
-        serial(
-            p, unroll(q, unroll(i, lanes(j, Reduce(acc, var(i) * n + var(j), "add", product))))
-        ),  # fmt: skip
+        serial(p, unroll(q, unroll(i, lanes(j, Reduce(acc, var(i) * n + var(j), "add", product))))),
         unroll(i, lanes(j, Store(c, var(i) * n + var(j), load(acc, var(i) * n + var(j))))),
         name="tile",
     )

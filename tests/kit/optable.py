@@ -372,7 +372,8 @@ def _sort_rows(d: DType) -> list[Row]:
         ((5, 130), 1),
     ):
         for descending in (False, True):
-            name = f"argsort-{'x'.join(map(str, shape))}-{axis}-{'down' if descending else 'up'}-{d.name}"
+            way = "down" if descending else "up"
+            name = f"argsort-{'x'.join(map(str, shape))}-{axis}-{way}-{d.name}"
             rows.append(
                 Row(
                     name,

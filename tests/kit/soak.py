@@ -214,12 +214,14 @@ class Soak:
 
     def table(self) -> str:
         lines = [
-            f"{'':10s}{'graphs':>10s}{'unsuitable':>12s}{'faults':>8s}{'restarts':>10s}{'hours':>8s}{'a second':>10s}"
+            f"{'':10s}{'graphs':>10s}{'unsuitable':>12s}{'faults':>8s}{'restarts':>10s}"
+            f"{'hours':>8s}{'a second':>10s}"
         ]
         for name, r in self.rows.items():
             rate = (r.right + r.unsuitable + r.faults) / r.seconds if r.seconds else 0.0
             lines.append(
-                f"{name:10s}{r.right:10,d}{r.unsuitable:12,d}{r.faults:8,d}{r.restarts:10,d}{r.seconds / 3600:8.2f}{rate:10.1f}"
+                f"{name:10s}{r.right:10,d}{r.unsuitable:12,d}{r.faults:8,d}{r.restarts:10,d}"
+                f"{r.seconds / 3600:8.2f}{rate:10.1f}"
             )
         notes = [
             f"{g.name}: nothing is compared, and they are not in the sum"

@@ -92,7 +92,9 @@ def two_operands(draw: Any, name: str) -> Call:
         y = small(y, 9)
     if (
         name == "floor_divide"
-    ):  # of infinities the standard says otherwise than NumPy: test_elementwise_special has its cases
+        # of infinities the standard says otherwise than NumPy: test_elementwise_special has its
+        # cases
+    ):
         x, y = finite(x), finite(y)
     scalar = (
         draw(st.sampled_from(["neither", "neither", "x1", "x2"]))

@@ -154,12 +154,18 @@ def test_prelu_learns_its_weight() -> None:
 
 
 LAYERS: dict[nn.Module, tuple[str, tuple[Any, ...]]] = {
-    nn.GELU("tanh"): ("gelu", ("tanh",)), nn.SiLU(): ("silu", ()), nn.Mish(): ("mish", ()), nn.Sigmoid(): ("sigmoid", ()),
-    nn.LogSigmoid(): ("logsigmoid", ()), nn.Tanh(): ("tanh", ()), nn.Softplus(2.0, 1.0): ("softplus", (2.0, 1.0)),
-    nn.Softsign(): ("softsign", ()), nn.ELU(0.5): ("elu", (0.5,)), nn.SELU(): ("selu", ()), nn.CELU(0.5): ("celu", (0.5,)),
-    nn.Softmax(0): ("softmax", (0,)), nn.LogSoftmax(0): ("log_softmax", (0,)), nn.Softmin(0): ("softmin", (0,)),
-    nn.ReLU(): ("relu", ()), nn.ReLU6(): ("relu6", ()), nn.Hardtanh(-0.5, 0.1): ("hardtanh", (-0.5, 0.1)),
-    nn.Hardsigmoid(): ("hardsigmoid", ()), nn.Hardswish(): ("hardswish", ()), nn.LeakyReLU(0.5): ("leaky_relu", (0.5,)),
+    nn.GELU("tanh"): ("gelu", ("tanh",)), nn.SiLU(): ("silu", ()), nn.Mish(): ("mish", ()),
+    nn.Sigmoid(): ("sigmoid", ()),
+    nn.LogSigmoid(): ("logsigmoid", ()), nn.Tanh(): ("tanh", ()),
+    nn.Softplus(2.0, 1.0): ("softplus", (2.0, 1.0)),
+    nn.Softsign(): ("softsign", ()), nn.ELU(0.5): ("elu", (0.5,)), nn.SELU(): ("selu", ()),
+    nn.CELU(0.5): ("celu", (0.5,)),
+    nn.Softmax(0): ("softmax", (0,)), nn.LogSoftmax(0): ("log_softmax", (0,)),
+    nn.Softmin(0): ("softmin", (0,)),
+    nn.ReLU(): ("relu", ()), nn.ReLU6(): ("relu6", ()),
+    nn.Hardtanh(-0.5, 0.1): ("hardtanh", (-0.5, 0.1)),
+    nn.Hardsigmoid(): ("hardsigmoid", ()), nn.Hardswish(): ("hardswish", ()),
+    nn.LeakyReLU(0.5): ("leaky_relu", (0.5,)),
     nn.Threshold(0.1, 0.3): ("threshold", (0.1, 0.3)), nn.GLU(0): ("glu", (0,)),
 }  # fmt: skip
 

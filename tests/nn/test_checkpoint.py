@@ -515,7 +515,8 @@ import weft as wf
 from weft import nn
 
 os.fsync = lambda _: None
-path, first, last, jitted, on_the_way = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "jit", sys.argv[5:]
+path, first, last, mode, *on_the_way = sys.argv[1:]
+first, last, jitted = int(first), int(last), mode == "jit"
 wf.manual_seed(1)
 net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 1))
 optimizer = nn.optim.Adam(net.parameters(), lr=0.01)

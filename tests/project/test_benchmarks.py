@@ -48,7 +48,10 @@ def test_gemm_measures_another_target():
 
 
 def test_reductions_print_a_row_a_case_and_the_slowest():
-    cases = "100x64:1:sum:float32,64x100:0:max:float64,5x6x7t:0+2:sum:int8,50x8s:all:sum:bfloat16,9x99:1:argmax:float32"
+    cases = (
+        "100x64:1:sum:float32,64x100:0:max:float64,5x6x7t:0+2:sum:int8,50x8s:all:sum:bfloat16,"
+        "9x99:1:argmax:float32"
+    )
     head, *rows = printed(
         "reductions.py", "--case", cases, "--threads", "2", "--worst", "2", *QUICK
     )

@@ -236,14 +236,19 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_import_is_quick(tmp_path: Path) -> None:
-    # Processor time, so that a busy machine does not count; importing waits for nothing else.
-    code = "import time; t = time.process_time(); import weft; print(time.process_time() - t)"
-    bytecode = {
-        "PYTHONDONTWRITEBYTECODE": "",
-        "PYTHONPYCACHEPREFIX": str(tmp_path),
-    }  # as after any first import
-    assert any(float(run(code, **bytecode).stdout) < 0.3 for _ in range(5))
+def test_import_takes_no_longer_than_that_of_numpy(tmp_path: Path) -> None:
+    """What it needs apart: about 0.06 s on a processor where NumPy takes 0.09 s. Processor time, so
+    that a busy machine does not count; importing waits for nothing else."""
+    code = """
+from time import process_time as now
+start = now(); import numpy
+numpys = now() - start; import llvmlite.binding, llvmlite.ir
+start = now(); import weft
+print((now() - start) / numpys)
+"""
+    # as after any first import
+    bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    assert any(float(run(code, **bytecode).stdout) < 1 for _ in range(5))
 
 
 def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:

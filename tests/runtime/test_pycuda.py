@@ -255,7 +255,8 @@ def test_out_of_memory_names_the_sizes_and_the_process_goes_on(python: Run) -> N
         try:
             unit.pool.allocate(5 << 20)
         except errors.MemoryError as error:
-            assert "5.0 MiB of memory are needed on cuda:0, which has 10.0 MiB: 6.0 MiB are in use" in str(error), error
+            need = "5.0 MiB of memory are needed on cuda:0, which has 10.0 MiB: 6.0 MiB are in use"
+            assert need in str(error), error
             assert "4.0 MiB are left" in str(error), error
         else:
             raise AssertionError
@@ -269,7 +270,8 @@ def test_out_of_memory_names_the_sizes_and_the_process_goes_on(python: Run) -> N
 def test_memory_is_given_back_from_any_thread(python: Run) -> None:
     assert not python("""
         made = []
-        threads = [threading.Thread(target=lambda: made.append(to_device(range(8)))) for _ in range(4)]
+        def make(): made.append(to_device(range(8)))
+        threads = [threading.Thread(target=make) for _ in range(4)]
         for t in threads: t.start()
         for t in threads: t.join()
         assert [values(buffer) for buffer in made] == [list(range(8))] * 4
@@ -288,7 +290,8 @@ def test_a_launch_passes_sizes_and_arguments(python: Run) -> None:
     python("""
         x, y = to_device(range(8)), to_device([0] * 8)
         unit.driver.launch(kernel("sizes_p0"), 70_000, 256, struct.pack("2q", x.address, 0), 1000)
-        unit.driver.launch(kernel("double_p0"), 1, 32, struct.pack("4q", x.address, y.address, 8, 0), 0)
+        unit.driver.launch(kernel("double_p0"), 1, 32,
+            struct.pack("4q", x.address, y.address, 8, 0), 0)
         assert values(y) == [140_000, 512, 2000, 6, 8, 10, 12, 14]
     """)
 
@@ -297,7 +300,8 @@ def test_a_kernel_may_have_all_shared_memory_that_it_asks_for(python: Run) -> No
     python("""
         x = to_device([0] * 8)
         for size in (48 << 10, 200_000, unit.driver.shared_limit):
-            unit.driver.launch(kernel("sizes_p0", size), 1, 32, struct.pack("2q", x.address, 0), size)
+            unit.driver.launch(kernel("sizes_p0", size), 1, 32, struct.pack("2q", x.address, 0),
+                size)
             assert values(x)[2] == size
     """)
 
@@ -333,7 +337,8 @@ def test_kernels_are_compiled_beside_each_other(python: Run) -> None:
     python("""
         from weft import options
         met = threading.Barrier(2, timeout=30)
-        PycudaDriver.build = lambda self, text: Built(str(met.wait() * 0).encode() + text.encode(), {})
+        PycudaDriver.build = lambda self, text: Built(str(met.wait() * 0).encode() + text.encode(),
+            {})
         with options.override(num_threads=2):
             built = unit.driver.build_many(["a", "b", "c", "d"])
         assert [b.image for b in built] == [b"0a", b"0b", b"0c", b"0d"]
@@ -376,7 +381,8 @@ def test_a_fault_ends_the_use_of_the_device_with_a_clear_error(python: Run) -> N
             try:
                 unit.driver.synchronize()
             except errors.DeviceError as error:
-                assert "must be started again" in str(error) and "illegal memory access" in str(error), error
+                assert "must be started again" in str(error), error
+                assert "illegal memory access" in str(error), error
             else:
                 raise AssertionError
     """
@@ -392,11 +398,13 @@ def test_a_graph_that_does_not_start_tells_what_was_wrong_before(python: Run) ->
             prepared.execute()
         unit.driver.launch(kernel("fault_p0"), 1, 32, b"", 0)
         with unit.driver.here:
-            assert ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(ctypes.c_void_p(unit.driver.stream)) == 700
+            stream = ctypes.c_void_p(unit.driver.stream)
+            assert ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(stream) == 700
         try:
             prepared.execute()
         except errors.DeviceError as error:
-            assert "must be started again" in str(error) and "illegal memory access" in str(error), error
+            assert "must be started again" in str(error), error
+            assert "illegal memory access" in str(error), error
         else:
             raise AssertionError
     """
@@ -506,7 +514,8 @@ def test_results_that_are_kept_are_copied_behind_a_graph(python: Run) -> None:
             prepared.words[:] = x.address, k.ctypes.data, y.address
             prepared.execute()
         assert log().count("graph") > 10
-        assert [values(y) for y in kept] == [[value + 2 * i for i in range(8)] for value in range(20)]
+        expected = [[value + 2 * i for i in range(8)] for value in range(20)]
+        assert [values(y) for y in kept] == expected
     """)
 
 
@@ -596,7 +605,8 @@ def test_values_are_computed_on_the_device(tensors: Run) -> None:
 TRAINING = """
     def trained(device, jitted):
         wf.manual_seed(0)
-        model = wf.nn.Sequential(wf.nn.Embedding(11, 8), wf.nn.Flatten(), wf.nn.Linear(32, 16), wf.nn.ReLU(), wf.nn.Linear(16, 5))
+        model = wf.nn.Sequential(wf.nn.Embedding(11, 8), wf.nn.Flatten(), wf.nn.Linear(32, 16),
+            wf.nn.ReLU(), wf.nn.Linear(16, 5))
         model.to(device)
         optimizer = wf.nn.optim.Adam(model.parameters(), lr=0.01)
         def step(x, y):
@@ -733,5 +743,6 @@ def test_a_forked_process_is_told_and_ends_well(python: Run) -> None:
 def test_what_lives_to_the_end_ends_without_a_word(python: Run) -> None:
     assert not python("""
         import builtins
-        builtins.kept = to_device(range(8)), executable(AFFINE).prepared(), unit.driver.record(), unit.driver.pinned(64)
+        kept = [to_device(range(8)), executable(AFFINE).prepared()]
+        builtins.kept = [*kept, unit.driver.record(), unit.driver.pinned(64)]
     """)

@@ -17,10 +17,11 @@ from ...kernels.loop_axes import extent
 from ...llvm.target import Target
 from ..cache_sets import l2_share
 
+# lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
 PANEL = {
     True: 2,
     False: 4,
-}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
+}
 BLOCK = 1 << 17  # elements of the results of a task
 GROUP = 1 << 16  # elements of rows packed at a time
 # length of k a panel holds; sums are added up panel by panel, so it does not depend on what the

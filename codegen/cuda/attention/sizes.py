@@ -17,9 +17,9 @@ ROWS = (128, 64, 32, 16)
 # take more, too
 SUMS = 32
 REGISTERS = 1 << 15  # of a block, where two share a multiprocessor; a thread has 256 at most
-KEPT = (
-    1 << 10
-)  # bytes that a multiprocessor of compute capability 8 or 9 keeps of each block (CUDA C Programming Guide)
+# bytes that a multiprocessor of compute capability 8 or 9 keeps of each block (CUDA C Programming
+# Guide)
+KEPT = 1 << 10
 STATISTICS = 4  # values of a row: maximum, what stands for it, sum, factor of rescaling
 
 

@@ -127,4 +127,5 @@ def _as(text: str, is_long: bool, wide: bool) -> str:
     """An unsigned or long long as the other one."""
     if is_long == wide:
         return text
-    return f"static_cast<{'long long' if wide else 'unsigned'}>({text[1:-1] if text.startswith('(') else text})"
+    bare = text[1:-1] if text.startswith("(") else text
+    return f"static_cast<{'long long' if wide else 'unsigned'}>({bare})"

@@ -57,7 +57,8 @@ def _float(value: float, dtype: DType) -> str:
     suffix = "f" if dtype is dt.float32 else ""
     if not np.isfinite(value):
         packed, size = ("<f", "u") if dtype is dt.float32 else ("<d", "ull")
-        return f"weft_bitcast<{TYPES[dtype]}>({_bits(int.from_bytes(struct.pack(packed, value), 'little'))}{size})"
+        bits = _bits(int.from_bytes(struct.pack(packed, value), "little"))
+        return f"weft_bitcast<{TYPES[dtype]}>({bits}{size})"
     value = dt.rounded(value, dtype)
     short = repr(value)
     if len(short) < 12 and Decimal(short) == Decimal(value):

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 
 INDENT = "    "
 RESERVED = """
-"alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue
-default delete do double else enum explicit export extern false float for friend goto if inline int long mutable
-namespace new noexcept not not_eq nullptr operator or or_eq private protected public register return short signed sizeof
-static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while xor
+"alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const
+constexpr continue default delete do double else enum explicit export extern false float for friend
+goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+protected public register return short signed sizeof static struct switch template this throw true
+try typedef typename union unsigned using virtual void volatile while xor
 xor_eq threadIdx blockIdx blockDim gridDim warpSize status aligned e
 """
 

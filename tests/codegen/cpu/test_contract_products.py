@@ -308,8 +308,10 @@ def test_rows_a_page_apart_leave_room_in_their_cache_set(
 @pytest.mark.parametrize(
     ("form", "m", "n", "k", "how"),
     [
-        ("tn", 384, 1536, 3072, "packed"), ("tn", 384, 1408, 3072, "read in place"), ("nn", 3072, 1536, 384, "read in place"),
-        ("nn", 384, 2560, 600, "packed"), ("nn", 64, 1536, 3072, "read in place"), ("tn", 384, 4608, 512, "packed"),
+        ("tn", 384, 1536, 3072, "packed"), ("tn", 384, 1408, 3072, "read in place"),
+        ("nn", 3072, 1536, 384, "read in place"),
+        ("nn", 384, 2560, 600, "packed"), ("nn", 64, 1536, 3072, "read in place"),
+        ("tn", 384, 4608, 512, "packed"),
     ],
 )  # fmt: skip
 def test_a_panel_in_place_fits_the_cache_sets_that_its_pitch_reaches(
@@ -342,7 +344,8 @@ def test_lanes_copied_for_their_pitch(form: str, m: int, n: int, k: int) -> None
 @pytest.mark.parametrize(
     ("form", "m", "n", "k"),
     [
-        ("nn", 5, 1030, 90), ("nn", 40, 530, 83), ("tt", 700, 4, 91), ("nt", 8, 101, 3001), ("nt", 13, 67, 260),
+        ("nn", 5, 1030, 90), ("nn", 40, 530, 83), ("tt", 700, 4, 91), ("nt", 8, 101, 3001),
+        ("nt", 13, 67, 260),
         ("nn", 99, 3, 90), ("nn", 100, 130, 60), ("nt", 77, 90, 61), ("tn", 70, 65, 1030),
     ],
 )  # fmt: skip

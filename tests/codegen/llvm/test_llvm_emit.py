@@ -288,7 +288,8 @@ def softmax_rows(rows, columns):
         return op(Op.ADD, op(Op.MUL, t, t), const(1, f32))
 
     return Loops("rows", (x, y), (), [For(r, rows, GRID, [
-        Alloc(m, float("-inf")), lanes(c, Reduce(m, Index(), "max", load(x, var(r) * columns + var(c))), unroll=4),
+        Alloc(m, float("-inf")),
+        lanes(c, Reduce(m, Index(), "max", load(x, var(r) * columns + var(c))), unroll=4),
         Alloc(s, 0.0), lanes(d, Reduce(s, Index(), "add", term(d)), unroll=2),
         lanes(e, Store(y, var(r) * columns + var(e), op(Op.DIV, term(e), load(s)))),
     ])])  # fmt: skip
@@ -397,7 +398,8 @@ def test_column_sums_in_a_scratch_row(target):
         Buf("acc", f32, 171, SCRATCH),
     )
     d = Var("d", 171)
-    loops = kernel([x, y], Alloc(acc, 0.0), serial(r, lanes(c, Reduce(acc, var(c), "add", load(x, var(r) * 171 + var(c))))),
+    loops = kernel([x, y], Alloc(acc, 0.0),
+        serial(r, lanes(c, Reduce(acc, var(c), "add", load(x, var(r) * 171 + var(c))))),
                    lanes(d, Store(y, var(d), load(acc, d))))  # fmt: skip
     data = normal(9, 171)
     want = np.zeros(171, np.float32)
@@ -504,9 +506,7 @@ def test_dot_tile_with_lanes_along_k(target):
     loops = kernel(
         [a, b, c],
         Alloc(acc, 0.0),
-        lanes(
-            p, unroll(i, unroll(j, Reduce(acc, var(i) * n + var(j), "add", product)))
-        ),  # fmt: skip
+        lanes(p, unroll(i, unroll(j, Reduce(acc, var(i) * n + var(j), "add", product)))),
         unroll(u, lanes(v, Store(c, var(u) * n + var(v), load(acc, var(u) * n + var(v))))),
     )
     x, y = normal(m, k), normal(n, k)

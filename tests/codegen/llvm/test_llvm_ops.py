@@ -80,8 +80,10 @@ def test_float_operations(target, which, dtype):
     a, b = pairs(SPECIAL, dtype.numpy)
     # NumPy's own maximum does not promise the sign of a zero
     references = {
-        Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.DIV: np.divide, Op.MOD: np.remainder,
-        Op.LT: np.less, Op.EQ: np.equal, Op.MAX: lambda p, q: np.where((p >= q) | np.isnan(p), p, q),
+        Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.DIV: np.divide,
+        Op.MOD: np.remainder,
+        Op.LT: np.less, Op.EQ: np.equal,
+        Op.MAX: lambda p, q: np.where((p >= q) | np.isnan(p), p, q),
     }  # fmt: skip
     want = references[which](a, b)
     result = dt.bool_ if which in (Op.LT, Op.EQ) else None

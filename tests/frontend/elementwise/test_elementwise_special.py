@@ -472,8 +472,10 @@ def test_functions_of_two_numbers(name: str, dtype: str) -> None:
 
 
 OPERATORS = {
-    "add": (operator.add, operator.iadd), "subtract": (operator.sub, operator.isub), "multiply": (operator.mul, operator.imul),
-    "divide": (operator.truediv, operator.itruediv), "floor_divide": (operator.floordiv, operator.ifloordiv),
+    "add": (operator.add, operator.iadd), "subtract": (operator.sub, operator.isub),
+    "multiply": (operator.mul, operator.imul),
+    "divide": (operator.truediv, operator.itruediv),
+    "floor_divide": (operator.floordiv, operator.ifloordiv),
     "remainder": (operator.mod, operator.imod), "pow": (operator.pow, operator.ipow),
     "equal": (operator.eq,), "less": (operator.lt,), "less_equal": (operator.le,),
 }  # fmt: skip

@@ -34,13 +34,16 @@ SPECIAL = [
 
 erf = np.vectorize(math.erf)
 UNARY = {
-    "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "round": np.round, "trunc": np.trunc,
+    "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "round": np.round,
+    "trunc": np.trunc,
     "neg": np.negative, "square": np.square, "sqrt": np.sqrt, "reciprocal": np.reciprocal,
 }  # fmt: skip
 APPROXIMATE = {
-    "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "erf": erf,
+    "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh,
+    "erf": erf,
     "log1p": np.log1p, "expm1": np.expm1, "exp2": np.exp2, "log2": np.log2, "log10": np.log10,
-    "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "softplus": lambda x: np.logaddexp(0, x),
+    "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.logaddexp(0, x),
     "silu": lambda x: x / (1 + np.exp(-x)), "gelu": lambda x: x * 0.5 * (1 + erf(x / np.sqrt(2))),
     "relu": lambda x: np.maximum(x, 0), "leaky_relu": lambda x: np.where(x < 0, 0.01 * x, x),
 }  # fmt: skip
@@ -251,7 +254,7 @@ WEAK = [
     ("uint8", 2, "uint8"),
     ("int32", 2.5, "float32"),
     ("bool", 2, "int64"),
-    ("bool", 2.5, "float32"),  # fmt: skip
+    ("bool", 2.5, "float32"),
     ("int32", True, "int32"),
     ("float32", np.float64(2), "float64"),
     ("float32", np.float32(2), "float32"),

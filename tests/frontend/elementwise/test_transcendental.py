@@ -15,8 +15,10 @@ from weft.ir.kernels.kernel import CHEAP_EXPONENTS
 NAN, INF = math.nan, math.inf
 FLOATS = ("float32", "float64")
 UNARY: dict[str, Callable] = {
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
 }  # fmt: skip
 BINARY: dict[str, Callable] = {
@@ -99,20 +101,30 @@ def test_zeros_and_subnormals_pass_through(name: str, dtype: str) -> None:
 
 # (y, x) -> atan2, each line of the standard; pi stands for the nearest float
 ATAN2 = [
-    (NAN, 1, NAN), (1, NAN, NAN), (0.0, NAN, NAN), (NAN, 0.0, NAN), (INF, NAN, NAN), (NAN, INF, NAN),
-    (2, 0.0, math.pi / 2), (2, -0.0, math.pi / 2), (0.0, 2, 0.0), (0.0, 0.0, 0.0), (0.0, -0.0, math.pi), (0.0, -2, math.pi),
+    (NAN, 1, NAN), (1, NAN, NAN), (0.0, NAN, NAN), (NAN, 0.0, NAN), (INF, NAN, NAN),
+    (NAN, INF, NAN),
+    (2, 0.0, math.pi / 2), (2, -0.0, math.pi / 2), (0.0, 2, 0.0), (0.0, 0.0, 0.0),
+    (0.0, -0.0, math.pi), (0.0, -2, math.pi),
     (-0.0, 2, -0.0), (-0.0, 0.0, -0.0), (-0.0, -0.0, -math.pi), (-0.0, -2, -math.pi),
-    (-2, 0.0, -math.pi / 2), (-2, -0.0, -math.pi / 2), (2, INF, 0.0), (2, -INF, math.pi), (-2, INF, -0.0), (-2, -INF, -math.pi),
-    (INF, 2, math.pi / 2), (-INF, 2, -math.pi / 2), (INF, INF, math.pi / 4), (INF, -INF, 3 * math.pi / 4),
+    (-2, 0.0, -math.pi / 2), (-2, -0.0, -math.pi / 2), (2, INF, 0.0), (2, -INF, math.pi),
+    (-2, INF, -0.0), (-2, -INF, -math.pi),
+    (INF, 2, math.pi / 2), (-INF, 2, -math.pi / 2), (INF, INF, math.pi / 4),
+    (INF, -INF, 3 * math.pi / 4),
     (-INF, INF, -math.pi / 4), (-INF, -INF, -3 * math.pi / 4),
 ]  # fmt: skip
 POW = [
-    (2, 0.0, 1), (NAN, 0.0, 1), (NAN, -0.0, 1), (INF, 0.0, 1), (0.0, 0.0, 1), (1, NAN, 1), (1, INF, 1), (1, -INF, 1),
-    (NAN, 2, NAN), (2, NAN, NAN), (-1, INF, 1), (-1, -INF, 1), (2, INF, INF), (-2, INF, INF), (2, -INF, 0.0), (-2, -INF, 0.0),
-    (0.5, INF, 0.0), (-0.5, INF, 0.0), (0.5, -INF, INF), (-0.5, -INF, INF), (INF, 2, INF), (INF, -2, 0.0),
-    (-INF, 3, -INF), (-INF, 2, INF), (-INF, 0.5, INF), (-INF, -3, -0.0), (-INF, -2, 0.0), (-INF, -0.5, 0.0),
-    (0.0, 2, 0.0), (0.0, 0.5, 0.0), (0.0, -1, INF), (0.0, -0.5, INF), (-0.0, 3, -0.0), (-0.0, 2, 0.0), (-0.0, 0.5, 0.0),
-    (-0.0, -1, -INF), (-0.0, -3, -INF), (-0.0, -2, INF), (-0.0, -0.5, INF), (-2, 0.5, NAN), (-2, 3, -8), (-2, 1.5, NAN),
+    (2, 0.0, 1), (NAN, 0.0, 1), (NAN, -0.0, 1), (INF, 0.0, 1), (0.0, 0.0, 1), (1, NAN, 1),
+    (1, INF, 1), (1, -INF, 1),
+    (NAN, 2, NAN), (2, NAN, NAN), (-1, INF, 1), (-1, -INF, 1), (2, INF, INF), (-2, INF, INF),
+    (2, -INF, 0.0), (-2, -INF, 0.0),
+    (0.5, INF, 0.0), (-0.5, INF, 0.0), (0.5, -INF, INF), (-0.5, -INF, INF), (INF, 2, INF),
+    (INF, -2, 0.0),
+    (-INF, 3, -INF), (-INF, 2, INF), (-INF, 0.5, INF), (-INF, -3, -0.0), (-INF, -2, 0.0),
+    (-INF, -0.5, 0.0),
+    (0.0, 2, 0.0), (0.0, 0.5, 0.0), (0.0, -1, INF), (0.0, -0.5, INF), (-0.0, 3, -0.0),
+    (-0.0, 2, 0.0), (-0.0, 0.5, 0.0),
+    (-0.0, -1, -INF), (-0.0, -3, -INF), (-0.0, -2, INF), (-0.0, -0.5, INF), (-2, 0.5, NAN),
+    (-2, 3, -8), (-2, 1.5, NAN),
     (-0.0, INF, 0.0), (-0.0, -INF, INF), (-INF, INF, INF), (-INF, -INF, 0.0),
 ]  # fmt: skip
 HYPOT = [
@@ -124,7 +136,8 @@ HYPOT = [
     (-0.0, -0.0, 0.0),
     (0.0, -7, 7),
 ]
-LOGADDEXP = [(-INF, -INF, -INF), (INF, INF, INF), (INF, -INF, INF), (-INF, 5, 5), (5, -INF, 5), (NAN, 1, NAN), (1, NAN, NAN),
+LOGADDEXP = [(-INF, -INF, -INF), (INF, INF, INF), (INF, -INF, INF), (-INF, 5, 5), (5, -INF, 5),
+    (NAN, 1, NAN), (1, NAN, NAN),
              (INF, NAN, NAN), (-INF, NAN, NAN), (0.0, 0.0, math.log(2))]  # fmt: skip
 TABLES = {"atan2": ATAN2, "pow": POW, "hypot": HYPOT, "logaddexp": LOGADDEXP}
 

@@ -15,7 +15,8 @@ from weft.frontend.lazy.program_table import statistics
 
 def numbers(*values): return wf.tensor(values, dtype=wf.float64)
 
-roots = elementwise.find_root(lambda x, c: x**3 - c, (numbers(0, 0, 0, 0), numbers(5, 5, 5, 5)), args=(numbers(1, 2, 3, 4),))
+roots = elementwise.find_root(lambda x, c: x**3 - c, (numbers(0, 0, 0, 0), numbers(5, 5, 5, 5)),
+    args=(numbers(1, 2, 3, 4),))
 assert type(roots.x) is wf.Tensor and bool(wf.all(roots.success))
 np.testing.assert_allclose(np.asarray(roots.x), np.cbrt([1, 2, 3, 4]), rtol=1e-12)
 print(statistics["built"])

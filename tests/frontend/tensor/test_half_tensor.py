@@ -164,8 +164,10 @@ def test_composites_round_once(half: wf.DType) -> None:
     array = np.random.default_rng(1).standard_normal((40, 60)).astype(half.numpy)
     x, wide = wf.tensor(array), wf.tensor(array.astype(np.float32))
     functions = (
-        wf.Tensor.softmax, wf.Tensor.log_softmax, wf.Tensor.mean, wf.Tensor.var, wf.Tensor.std, wf.Tensor.gelu, wf.Tensor.silu,
-        wf.Tensor.sigmoid, wf.Tensor.softplus, wf.Tensor.logsumexp, wf.Tensor.sum, lambda t: t**3, lambda t: t // 0.3,
+        wf.Tensor.softmax, wf.Tensor.log_softmax, wf.Tensor.mean, wf.Tensor.var, wf.Tensor.std,
+        wf.Tensor.gelu, wf.Tensor.silu,
+        wf.Tensor.sigmoid, wf.Tensor.softplus, wf.Tensor.logsumexp, wf.Tensor.sum, lambda t: t**3,
+        lambda t: t // 0.3,
         lambda t: F.layer_norm(t, 60), lambda t: t.abs().rsqrt(),
     )  # fmt: skip
     for f in functions:

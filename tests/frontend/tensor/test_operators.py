@@ -43,9 +43,12 @@ BITWISE = [operator.and_, operator.or_, operator.xor]
 SHIFTS = [operator.lshift, operator.rshift]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 IN_PLACE = {
-    operator.add: operator.iadd, operator.sub: operator.isub, operator.mul: operator.imul, operator.truediv: operator.itruediv,
-    operator.floordiv: operator.ifloordiv, operator.mod: operator.imod, operator.and_: operator.iand, operator.or_: operator.ior,
-    operator.xor: operator.ixor, operator.lshift: operator.ilshift, operator.rshift: operator.irshift,
+    operator.add: operator.iadd, operator.sub: operator.isub, operator.mul: operator.imul,
+    operator.truediv: operator.itruediv,
+    operator.floordiv: operator.ifloordiv, operator.mod: operator.imod,
+    operator.and_: operator.iand, operator.or_: operator.ior,
+    operator.xor: operator.ixor, operator.lshift: operator.ilshift,
+    operator.rshift: operator.irshift,
 }  # fmt: skip
 
 

@@ -167,8 +167,10 @@ extern "C" __global__ void __launch_bounds__(32) overlapping_p0(float* y, weft_s
 """
 
 C_TYPES = {
-    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long", "uint8": "unsigned char",
-    "uint16": "unsigned short", "uint32": "unsigned", "uint64": "unsigned long long", "float16": "weft_f16",
+    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
+    "uint8": "unsigned char",
+    "uint16": "unsigned short", "uint32": "unsigned", "uint64": "unsigned long long",
+    "float16": "weft_f16",
     "bfloat16": "weft_bf16", "float32": "float", "float64": "double",
 }  # fmt: skip
 

@@ -71,7 +71,8 @@ SCRIPT = (
     def trained(make):
         model = DDP(mlp(), bucket_cap_mb=100 / 2**20 if make == "small buckets" else 25)
         optimizer = nn.optim.Adam(model.parameters(), lr=0.1)
-        step = parallel.jit_step(model, optimizer, lambda x, y: loss_of(model, x, y)) if make == "jitted" else None
+        loss = lambda x, y: loss_of(model, x, y)
+        step = parallel.jit_step(model, optimizer, loss) if make == "jitted" else None
         for x, y in batches():
             if step is not None:
                 step(x[half], y[half])
@@ -122,7 +123,8 @@ SCRIPT = (
         except wf.errors.WeftError as e:
             return f"{type(e).__name__}: {e}"
     out["differs"] = error(lambda: DDP(nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 4 + rank))))
-    out["longer"] = error(lambda: DDP(nn.Sequential(*[nn.Linear(3, 3)] * 1, *[nn.Linear(3, 3) for _ in range(rank)])))
+    out["longer"] = error(lambda: DDP(nn.Sequential(*[nn.Linear(3, 3)] * 1,
+        *[nn.Linear(3, 3) for _ in range(rank)])))
     model = DDP(mlp())
     optimizer = nn.optim.SGD(model.parameters(), lr=0.1)
     @wf.jit

@@ -100,12 +100,14 @@ OPERATIONS = """
     rank, out = parallel.rank(), {}
     rng = np.random.default_rng(rank)
     for dtype in (wf.float32, wf.float64, wf.float16, wf.bfloat16, wf.int32):
-        x = (wf.tensor(rng.standard_normal((7, 3))) * 100).astype(dtype)  # 21 elements do not divide evenly
+        # 21 elements do not divide evenly
+        x = (wf.tensor(rng.standard_normal((7, 3))) * 100).astype(dtype)
         out[f"{dtype.name} own"] = x.float().numpy()
         y, z = x.clone(), x.clone()
         out[f"{dtype.name} sum"] = parallel.all_reduce(y).float().numpy()
         out[f"{dtype.name} broadcast"] = parallel.broadcast(z, src=1).float().numpy()
-        out[f"{dtype.name} gathered"] = np.stack([t.float().numpy() for t in parallel.all_gather(x)])
+        gathered = parallel.all_gather(x)
+        out[f"{dtype.name} gathered"] = np.stack([t.float().numpy() for t in gathered])
     out["mean"] = parallel.all_reduce(np.float64([rank, 10.0]), "mean")
     out["empty"] = parallel.all_reduce(wf.zeros(0)).numpy()
     out["number"] = parallel.all_reduce(wf.tensor(rank + 1)).numpy()

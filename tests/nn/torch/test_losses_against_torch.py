@@ -206,9 +206,12 @@ EDGES = np.array(
     [-40.0, -6.5, -3.0, -1.0, -0.5, -0.0, 0.0, 0.3, 0.5, 1.0, 2.5, 3.0, 6.0, 10.0, 20.0, 40.0]
 )
 ACTIVATIONS: dict[str, dict[str, Any]] = {
-    "relu": {}, "relu6": {}, "leaky_relu": {"negative_slope": 0.2}, "elu": {"alpha": 1.5}, "selu": {}, "celu": {"alpha": 0.7},
-    "gelu": {}, "silu": {}, "mish": {}, "sigmoid": {}, "logsigmoid": {}, "tanh": {}, "softplus": {}, "softsign": {},
-    "hardtanh": {}, "hardsigmoid": {}, "hardswish": {}, "threshold": {"threshold": 0.5, "value": 3.0},
+    "relu": {}, "relu6": {}, "leaky_relu": {"negative_slope": 0.2}, "elu": {"alpha": 1.5},
+    "selu": {}, "celu": {"alpha": 0.7},
+    "gelu": {}, "silu": {}, "mish": {}, "sigmoid": {}, "logsigmoid": {}, "tanh": {}, "softplus": {},
+    "softsign": {},
+    "hardtanh": {}, "hardsigmoid": {}, "hardswish": {},
+    "threshold": {"threshold": 0.5, "value": 3.0},
 }  # fmt: skip
 
 
