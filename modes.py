@@ -20,9 +20,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-Block = tuple[
-    LockType, Any, Any, Any
-]  # the lock, held until it ends; its value; the Block around it, or None; the Mode
+# the lock, held until it ends; its value; the Block around it, or None; the Mode
+Block = tuple[LockType, Any, Any, Any]
 Known = dict[LockType, Block]
 
 
@@ -109,12 +108,13 @@ class Mode:
             lock, self.__dict__["__exit__"] = allocate_lock(), MethodType(_leave, self)
         lock.acquire()
         outer = here.innermost and here.current()
+        # at once: nothing is called
         here.anywhere[lock] = here.innermost = (
             lock,
             self.value,
             outer,
             self,
-        )  # at once: nothing is called
+        )
         return self
 
     __exit__ = _Exit()

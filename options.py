@@ -158,11 +158,12 @@ def _read_environment() -> Options:
     return Options(**values)
 
 
+# Open MPI, MPICH and Intel MPI, MVAPICH
 LAUNCHERS = (
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
     "MV2_COMM_WORLD_SIZE",
-)  # Open MPI, MPICH and Intel MPI, MVAPICH
+)
 
 
 def launched_processes() -> int:

@@ -36,9 +36,8 @@ NAMES = (
     "SIGPROF",
     "SIGBREAK",
 )
-_numbers = [
-    getattr(signal, name) for name in NAMES if hasattr(signal, name)
-]  # those that programs have handlers for
+# those that programs have handlers for
+_numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
 
 def within(enter: Callable[[], object], leave: Callable[[], object], body: Callable[[], R]) -> R:

@@ -13,9 +13,8 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 CGROUP = "/sys/fs/cgroup/memory."
-_THREAD = (
-    256 << 20
-)  # a stack of 8 MB, twice 64 MB of which the aligned half stays, and as much for later threads
+# a stack of 8 MB, twice 64 MB of which the aligned half stays, and as much for later threads
+_THREAD = 256 << 20
 
 
 def total() -> int:

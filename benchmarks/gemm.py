@@ -66,10 +66,11 @@ OBLONG = (
 )
 THIN = (1, 2, 3, 4, 8)
 SIDES = ((1024, 1024), (4096, 1024), (1000, 333), (4096, 4096))
+# seconds, and runs: the last-level cache takes several passes over some megabytes to keep them
 WARM, WARM_RUNS = (
     5e-3,
     10,
-)  # seconds, and runs: the last-level cache takes several passes over some megabytes to keep them
+)
 SLICE = 4e-4  # seconds of one measurement, at least: far above the cost of reading the clock
 
 Shape = tuple[int, int, int]

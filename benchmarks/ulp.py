@@ -162,9 +162,8 @@ def operands(name: str, t: type, stride: int, chunk: int) -> Arrays:
     if name == "lgamma":
         x = np.where(x < -2, -x, x)
     if name in UNARY:
-        return (
-            np.resize(np.concatenate([specials(t), x]), CHUNK + 32),
-        )  # one shape, so one program
+        # one shape, so one program
+        return (np.resize(np.concatenate([specials(t), x]), CHUNK + 32),)
     grid = [a.ravel() for a in np.meshgrid(specials(t), specials(t))]
     pairs = zip(grid, (x, partners(name, x, chunk)), strict=True)
     return tuple(np.resize(np.concatenate(p), CHUNK + grid[0].size) for p in pairs)

@@ -26,9 +26,8 @@ from ..ir.program.program import ValueLayout
 from ..runtime.memory.devices import CPU
 
 Key = tuple[Any, ...]
-Origin = tuple[
-    "weakref.ref[Any] | None", Site | None
-]  # the Tensor whose value it is, and the user's line
+# the Tensor whose value it is, and the user's line
+Origin = tuple["weakref.ref[Any] | None", Site | None]
 
 
 @dataclass(frozen=True)

@@ -158,9 +158,8 @@ def generate(
     with wf.no_grad():
         for _ in range(length):
             seen = numbers[-context:]
-            window = nn.data.pad_sequences(
-                [seen], context
-            )  # after `last`, where no earlier place looks
+            # after `last`, where no earlier place looks
+            window = nn.data.pad_sequences([seen], context)
             numbers.append(
                 int(next_character(model, window, np.int64(len(seen) - 1), temperature).item())
             )

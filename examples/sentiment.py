@@ -53,9 +53,8 @@ class SentimentCNN(nn.Module):
 
     def __init__(self, words: int, dim: int, filters: int) -> None:
         self.embedding = nn.Embedding(words, dim)
-        self.embedding.weight.assign(
-            nn.init.uniform((words, dim), -0.1, 0.1)
-        )  # small: what is learned decides, not the start
+        # small: what is learned decides, not the start
+        self.embedding.weight.assign(nn.init.uniform((words, dim), -0.1, 0.1))
         self.convolutions = nn.ModuleList(nn.Conv1d(dim, filters, window) for window in WINDOWS)
         self.dropout = nn.Dropout(0.5)
         self.output = nn.Linear(filters * len(WINDOWS), 2)
@@ -72,9 +71,8 @@ class Encoded(Dataset):
 
     def __init__(self, sentences: Sentences, vocabulary: Vocabulary) -> None:
         rows = [vocabulary.encode(tokenize(text)) for text in sentences.texts]
-        end = max(
-            WINDOWS
-        )  # with at least so many filled places after each sentence, the width changes no score
+        # with at least so many filled places after each sentence, the width changes no score
+        end = max(WINDOWS)
         self.tokens = pad_sequences([row[: WIDTHS[-1] - end] for row in rows], WIDTHS[-1])
         self.lengths = np.array([min(len(row) + end, WIDTHS[-1]) for row in rows])
         self.labels = sentences.labels

@@ -58,6 +58,7 @@ METHODS = {
     },
 }
 PARAMETERS = {"a_min": "min", "a_max": "max", "ddof": "correction", "constant_values": "value"}
+# they change no value
 HINTS = {
     "assume_unique",
     "copy",
@@ -65,13 +66,14 @@ HINTS = {
     "optimize",
     "overwrite_input",
     "subok",
-}  # they change no value
+}
 DIFFERENT = {
     "split": "wf.chunk(x, n) for n parts, wf.split(x, sizes) for parts of these sizes",
     "put_along_axis": (
         "x = wf.put_along_axis(x, indices, values, axis), which leaves the old value as it is"
     ),
 }
+# others are not there, or differ
 IN_LINALG = {
     "matmul",
     "matrix_transpose",
@@ -79,7 +81,7 @@ IN_LINALG = {
     "outer",
     "tensordot",
     "vecdot",
-}  # others are not there, or differ
+}
 DESCRIBING = {"can_cast", "iscomplexobj", "isrealobj", "ndim", "result_type", "shape", "size"}
 CONVERTING = {
     *(

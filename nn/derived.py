@@ -20,9 +20,8 @@ class Derived:
 
 def recipe_of(module: Any, name: str) -> Recipe | None:
     """How the attribute is computed, if it is."""
-    derived = object.__getattribute__(module, "__dict__").get(
-        ATTRIBUTE
-    )  # vars() would count as read in a jitted function
+    # vars() would count as read in a jitted function
+    derived = object.__getattribute__(module, "__dict__").get(ATTRIBUTE)
     return None if derived is None else derived.recipes.get(name)
 
 

@@ -265,9 +265,8 @@ def orthogonal(shape: Shape, gain: float = 1.0, dtype: Any = None) -> Tensor:
         max(rows, columns), min(rows, columns), dtype=np.float64, device="cpu"
     ).numpy()
     q, r = np.linalg.qr(draws)
-    q *= np.where(
-        np.diagonal(r) < 0.0, -1.0, 1.0
-    )  # else the signs of a column would not be even (Mezzadri 2007)
+    # else the signs of a column would not be even (Mezzadri 2007)
+    q *= np.where(np.diagonal(r) < 0.0, -1.0, 1.0)
     return ops.tensor(gain * (q if rows >= columns else q.T), dtype).reshape(*extents)
 
 

@@ -41,12 +41,12 @@ def load(who: str, own: Mapping[str, Tensor], given: Mapping[str, Any], strict: 
         if id(t) not in named:
             missing.setdefault(id(t), name)
     keys = Keys([*missing.values()], [str(name) for name in given if name not in own])
-    values: dict[int, Value] = {}
+    values: dict[int, NextValue] = {}
     misfits: list[errors.WeftError] = []
     for name, t in own.items():
         if name in given:
             try:
-                values[id(t)] = Value(
+                values[id(t)] = NextValue(
                     t, fitting(name, t, given[name]), isinstance(given[name], Tensor)
                 )
             except errors.WeftError as error:
@@ -56,7 +56,7 @@ def load(who: str, own: Mapping[str, Tensor], given: Mapping[str, Any], strict: 
     return keys
 
 
-class Value(NamedTuple):
+class NextValue(NamedTuple):
     """The next value of a Tensor, which somebody else may hold."""
 
     of: Tensor
@@ -64,7 +64,7 @@ class Value(NamedTuple):
     is_held: bool
 
 
-def _assign(values: Sequence[Value]) -> None:
+def _assign(values: Sequence[NextValue]) -> None:
     """A Tensor takes over the memory of its next value where it can, and shares it with whoever
     holds that; else it is copied."""
     ops.realize([v.next for v in values])  # a value that cannot be computed changes nothing, either
@@ -79,7 +79,7 @@ def _assign(values: Sequence[Value]) -> None:
                 state.replace(v.of, stored)
 
 
-def _memory_to_take(v: Value) -> Storage | None:
+def _memory_to_take(v: NextValue) -> Storage | None:
     """That of a leaf, or of an array's elements that were cast: all of a buffer, to which no other
     library can write."""
     if state.traces or (v.of.requires_grad and not v.of.is_leaf):

@@ -52,9 +52,8 @@ class Parameter(Tensor):
             raise errors.DTypeError(
                 f"Parameter: the data must be floats, since it is learned, not {value.dtype.name}"
             )
-        super().__init__(
-            value.node, requires_grad=True
-        )  # a leaf of its own, even over an expression
+        # a leaf of its own, even over an expression
+        super().__init__(value.node, requires_grad=True)
         self.requires_grad_(requires_grad)
 
 

@@ -67,9 +67,8 @@ class Tree(Attributes, Naming):
                 value = old.assign(value) if fits else Buffer(value, old.persistent)
         object.__setattr__(self, name, value)
         if value is not old:
-            changed(
-                self, name, old, value, _is_part(value) or _is_part(old)
-            )  # jitted functions that read it look again
+            # jitted functions that read it look again
+            changed(self, name, old, value, _is_part(value) or _is_part(old))
 
     def __delattr__(self, name: str) -> None:
         old = vars(self).get(name)

@@ -22,9 +22,8 @@ ALIGNMENT = 64
 LARGE_PAGE = 1 << 21  # bytes, where the system has them
 LARGE = 1 << 28  # bytes from which on memory is asked for only if there is as much
 SMALL = 1 << 20  # bytes; to compute with more takes a hundred times longer than to give it back
-CHECKED = (
-    1 << 26
-)  # bytes whose first use takes a hundred times longer than to ask the system what is left
+# bytes whose first use takes a hundred times longer than to ask the system what is left
+CHECKED = 1 << 26
 
 Block = tuple[int, int, object]  # (bytes, aligned address, the object that owns the memory)
 
@@ -49,12 +48,10 @@ class Allocator:
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self.limit = (
-            system.total() // 4 if limit is None else limit
-        )  # the most that is kept for reuse
-        self.spare = (
-            system.total() // 16
-        )  # what is free is handed back where the system has less than this left
+        # the most that is kept for reuse
+        self.limit = system.total() // 4 if limit is None else limit
+        # what is free is handed back where the system has less than this left
+        self.spare = system.total() // 16
         self._free: dict[int, list[Block]] = {}  # by size; the block freed last is at the end
         self._arenas: list[
             Block
@@ -286,9 +283,8 @@ class Buffer:
         array is gone before a run."""
         self.exported |= export
         wanted = np.dtype(dtype)
-        dtype = (
-            wanted if wanted.isbuiltin == 1 else np.dtype(f"u{wanted.itemsize}")
-        )  # bfloat16 has no type string
+        # bfloat16 has no type string
+        dtype = wanted if wanted.isbuiltin == 1 else np.dtype(f"u{wanted.itemsize}")
         interface = {
             "version": 3,
             "typestr": dtype.str,

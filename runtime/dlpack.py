@@ -19,10 +19,11 @@ from .code import portable
 from .native import filled
 
 CPU = (1, 0)  # (kDLCPU, the only one)
+# device types whose memory the CPU reads: its own, and what is pinned for CUDA
 HOST_MEMORY = (
     1,
     3,
-)  # device types whose memory the CPU reads: its own, and what is pinned for CUDA
+)
 READ_ONLY, IS_COPIED = 1, 2
 VERSION = (1, 0)
 INT, UINT, FLOAT, BFLOAT, BOOL = 0, 1, 2, 4, 6  # type codes

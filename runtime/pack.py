@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 MAGIC = b"weftpk02"
 FAMILY = MAGIC[:6]  # of every version
-HEADER = struct.Struct(
-    "<8s16sQ16s8sI4x"
-)  # magic, name, bytes of data, digest of name and data, kind, checksum of these
+# magic, name, bytes of data, digest of name and data, kind, checksum of these
+HEADER = struct.Struct("<8s16sQ16s8sI4x")
 CHECKED = HEADER.size - 8
 BLOCK = 1 << 20  # bytes of a pack that are scanned at once
 

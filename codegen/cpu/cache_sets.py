@@ -15,9 +15,8 @@ from ..llvm.target import Target
 LINE = 64  # bytes
 # bytes of a way of the level-1 cache, a page: its sets are found before the address is translated
 L1_WAY = 4096
-L2_WAY = (
-    1 << 16
-)  # of the level-2 cache: 1 MB in 16 ways (Zen 5, Skylake-X); 128 KB on Zen 4 and Sapphire Rapids
+# of the level-2 cache: 1 MB in 16 ways (Zen 5, Skylake-X); 128 KB on Zen 4 and Sapphire Rapids
+L2_WAY = 1 << 16
 
 
 def lines_in_l1(pitch: int, target: Target) -> int:

@@ -14,9 +14,8 @@ from ..kernels import loop_axes
 from ..kernels.lowered import Lowered
 from ..llvm.target import Target
 
-Fastest = Callable[
-    [Sequence[Lowered], Target], Lowered
-]  # picks among kernels that give the same bits
+# picks among kernels that give the same bits
+Fastest = Callable[[Sequence[Lowered], Target], Lowered]
 
 
 @dataclass

@@ -167,9 +167,8 @@ def _lowered(
 
 
 def _with_streamed(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowered:
-    buffers = lowered.loops.buffers[
-        len(kernel.inputs) :
-    ]  # behind those of the outputs, scratch memory may follow
+    # behind those of the outputs, scratch memory may follow
+    buffers = lowered.loops.buffers[len(kernel.inputs) :]
     streamed = tuple(b for b, n in zip(buffers, kernel.outputs, strict=False) if n in outputs)
     return (
         replace(lowered, loops=replace(lowered.loops, streamed=streamed)) if streamed else lowered

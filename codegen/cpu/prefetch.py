@@ -26,9 +26,8 @@ HIDING_WORK = (
 )
 STORE_WORK = 8  # what storing an element adds to that
 LEAST_PREFETCHED = 1 << 10  # bytes of a row: so much is read ahead by executing out of order
-PREFETCHED = (
-    8 << 10
-)  # bytes ahead of what is read: half as many come late, twice as many push others out of L1
+# bytes ahead of what is read: half as many come late, twice as many push others out of L1
+PREFETCHED = 8 << 10
 
 
 def prefetches(value: Node, lane: Var) -> list[Prefetch]:

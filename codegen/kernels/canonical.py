@@ -15,9 +15,8 @@ from ...ir.graph.index import Var, row_major_strides
 from ...ir.graph.op import VIEWS, Op
 from ...ir.kernels.kernel import Chain, Kernel, Unit
 
-SEEN_THROUGH = frozenset(
-    {*VIEWS, Op.DETACH, Op.MUL}
-)  # below an input, where padding may make it 0: kernel.zero_outside
+# below an input, where padding may make it 0: kernel.zero_outside
+SEEN_THROUGH = frozenset({*VIEWS, Op.DETACH, Op.MUL})
 
 
 def canonical(

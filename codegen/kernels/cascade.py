@@ -25,9 +25,8 @@ TERMS = (
 LANE_TERMS = 32  # that each lane of a vector does
 
 Loop = Callable[[Var, list[Stmt]], For]  # a loop over a variable
-Fold = Callable[
-    [Buf, Buf], Stmt
-]  # adds the elements of the second accumulator to those of the first
+# adds the elements of the second accumulator to those of the first
+Fold = Callable[[Buf, Buf], Stmt]
 
 
 def fold_one(into: Buf, part: Buf) -> Reduce:

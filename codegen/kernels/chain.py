@@ -80,9 +80,8 @@ class ChainProblem:
         }
         self.softmax: Softmax | None = softmax_of(self.chain)
         self.maximum = self.softmax.maximum if self.softmax is not None else None
-        self.online = is_online(
-            self.chain
-        )  # weights are then taken before the division by the sum of their row
+        # weights are then taken before the division by the sum of their row
+        self.online = is_online(self.chain)
         self.dtype = self.chain.scores[0].node.dtype
         self.mask = mask_of(self.chain)
         self._collapse()
@@ -400,14 +399,12 @@ class StagePlan:
     def _stages(self) -> list[ChainStage]:
         rows = [u for u in self.p.chain.inner if u.node.op is Op.REDUCE]
         last = max([self.level_of(r) for r in self.p.results])
-        at = dict.fromkeys(
-            self.p.results, last
-        )  # all at once: each then overwrites what only they still need
+        # all at once: each then overwrites what only they still need
+        at = dict.fromkeys(self.p.results, last)
         last = max([last, *(self.level[u] for u in rows)])
         kept: set[Unit] = set()
-        live = dict.fromkeys(
-            self.p.chain.scores
-        )  # in order: the text must be the same in every process
+        # in order: the text must be the same in every process
+        live = dict.fromkeys(self.p.chain.scores)
         out = []
         for s in range(last + 1):
             now = [u for u in rows if self.level[u] == s], [r for r in self.p.results if at[r] == s]

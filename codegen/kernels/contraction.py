@@ -164,9 +164,8 @@ def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     term = [p.factor(f, by) for f in p.product.src]
     sides = [_variables_of(value) for value in term]
     only = [[v for v in c.kept if v in sides[s] and v not in sides[1 - s]] for s in (0, 1)]
-    lane_side = (
-        int(c.kept[-1] in only[1]) if p.pooled else _lane_side(c.kept, only, term)
-    )  # a pool is along lanes
+    # a pool is along lanes
+    lane_side = int(c.kept[-1] in only[1]) if p.pooled else _lane_side(c.kept, only, term)
     rows, lanes = only[1 - lane_side], only[lane_side]
     p.row_factor, p.lane_factor = p.product.src[1 - lane_side], p.product.src[lane_side]
     accesses = _windowed_accesses(p, by, term) if p.pooled else p.accesses(by, term)

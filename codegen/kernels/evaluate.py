@@ -18,9 +18,8 @@ from ...ir.graph.site import NOWHERE, provenance
 from ...ir.graph.views import resolve
 from ...ir.loops.loop import Buf
 
-Key = tuple[
-    Node, tuple[Index, ...], Mask
-]  # the value of a Node at an index, needed only where the mask holds
+# the value of a Node at an index, needed only where the mask holds
+Key = tuple[Node, tuple[Index, ...], Mask]
 
 Local = Callable[[Node, tuple[Index, ...]], Node | None]
 
@@ -31,9 +30,8 @@ class Place:
 
     buf: Buf
     strides: tuple[int, ...]
-    origin: Index = field(
-        default_factory=Index
-    )  # of a part of the value: where the element at index 0 would be
+    # of a part of the value: where the element at index 0 would be
+    origin: Index = field(default_factory=Index)
 
     def at(self, index: Sequence[Index]) -> Index:
         flat = self.origin

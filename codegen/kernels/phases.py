@@ -49,9 +49,8 @@ def in_turn(parts: Sequence[Lowered]) -> Lowered:
         phases += [_renamed(phase, names) for phase in part.loops.phases]
         params += names.values()
     threads = tuple(t for part in parts for t in part.loops.threads)
-    buffers = tuple(
-        dict.fromkeys(b for part in parts for b in part.loops.buffers)
-    )  # the arguments, then what each adds
+    # the arguments, then what each adds
+    buffers = tuple(dict.fromkeys(b for part in parts for b in part.loops.buffers))
     loops = replace(
         parts[0].loops, buffers=buffers, params=tuple(params), phases=phases, threads=threads
     )

@@ -17,10 +17,11 @@ from .target import Target, library
 # strength reduction.
 _PASSES = ("sroa", "simplify_cfg", "dead_code_elimination")
 
+# bytes to compile a module, and a byte of its text: about three times what was measured
 _LEAST, _SHARE = (
     24 << 20,
     128,
-)  # bytes to compile a module, and a byte of its text: about three times what was measured
+)
 
 
 @cache
@@ -64,9 +65,8 @@ def compile_text(
     `fast`: compiled four times as fast, to code that keeps every value in memory.
     """
     llvm = binding()
-    system.require(
-        _LEAST + _SHARE * len(text), "compiling a kernel"
-    )  # LLVM ends the process if it gets no memory
+    # LLVM ends the process if it gets no memory
+    system.require(_LEAST + _SHARE * len(text), "compiling a kernel")
     machine, triple, layout = _shared_machine(target, 0 if fast else 2)
     module = llvm.parse_assembly(
         f'target triple = "{triple}"\ntarget datalayout = "{layout}"\n{text}'

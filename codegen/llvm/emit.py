@@ -349,9 +349,8 @@ class Emitter:
     def fixed_lanes(self, s: For, w: int, n: int) -> None:
         """A main loop of full vectors and, as straight-line code, the rest."""
         groups = self.together(s, w)
-        times = (
-            2 if partial_groups(s, w) == 2 * groups else 1
-        )  # so that no partial sum leaves its register
+        # so that no partial sum leaves its register
+        times = 2 if partial_groups(s, w) == 2 * groups else 1
         step = w * groups * times
         main = n // step * step
         if main == step:

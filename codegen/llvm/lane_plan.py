@@ -42,9 +42,8 @@ class Plan:
     widths: dict[Var, int] = field(default_factory=dict)
     groups: dict[Var, int] = field(default_factory=dict)  # at most so many vectors at once
     uses: dict[Buf, Use] = field(default_factory=dict)
-    rows: dict[Buf, list[Index]] = field(
-        default_factory=dict
-    )  # first elements of rows of a lane that are read whole
+    # first elements of rows of a lane that are read whole
+    rows: dict[Buf, list[Index]] = field(default_factory=dict)
 
     def slice_width(self, buf: Buf, target: Target) -> int:
         """The vectors by which a private array is filled."""

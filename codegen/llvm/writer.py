@@ -48,9 +48,8 @@ class Region:
     front: Spot | None = None
     writes: frozenset[Buf] = frozenset()  # by any statement of the loop
     memo: dict[Hashable, Val] = field(default_factory=dict)
-    loaded: dict[Buf, list[Hashable]] = field(
-        default_factory=dict
-    )  # memo keys that depend on a buffer's contents
+    # memo keys that depend on a buffer's contents
+    loaded: dict[Buf, list[Hashable]] = field(default_factory=dict)
 
 
 class Writer(Naming):

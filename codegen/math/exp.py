@@ -84,10 +84,11 @@ EXP2_P = {
         0.00961812910759406, 0.055504108664820084, 0.2402265069591013, 0.6931471805599453,
     ),
 }  # fmt: skip
+# as `lowest` and `highest`
 _EXP2_RANGE = {
     dt.float32: (-151.0, 129.0),
     dt.float64: (-1076.0, 1025.0),
-}  # as `lowest` and `highest`
+}
 # expm1 is -1 below, overflows above, and is x up to `tiny`
 _EXPM1_RANGE = {dt.float32: (-32.0, 89.0, 2.0**-25), dt.float64: (-64.0, 710.0, 2.0**-54)}
 

@@ -30,12 +30,13 @@ from .mod import QUOTIENT, remainder
 from .pow import general_pow, pow
 from .trig import sin, tan
 
+# (operand, arg)
 _WITH_ARG: dict[Op, Callable[..., Val]] = {
     Op.EXP: exp,
     Op.LOG: log,
     Op.SIN: sin,
     Op.POLYGAMMA: polygamma,
-}  # (operand, arg)
+}
 _PLAIN: dict[Op, Callable[..., Val]] = {
     Op.EXPM1: expm1,
     Op.LOG1P: log1p,

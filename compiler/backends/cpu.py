@@ -23,9 +23,8 @@ from .backend import Launch, verified
 from .compile_kernels import Compiler, kernel_key
 from .tune import fastest
 
-IN_ORDER = Policy(
-    chains="none", contractions=False, column_sums=False
-)  # sums are loops over their terms
+# sums are loops over their terms
+IN_ORDER = Policy(chains="none", contractions=False, column_sums=False)
 
 
 class KernelBuilder(Compiler):

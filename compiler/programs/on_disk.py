@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from ...ir.program.memory_report import Memory
     from ..compile import Compiled
 
+# whose sources a program on disk depends on
 STAGES = (
     "codegen",
     "compiler",
     "ir",
     "runtime",
     "wording.py",
-)  # whose sources a program on disk depends on
+)
 
 
 def executable(structure: Structure) -> Any:

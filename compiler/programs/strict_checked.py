@@ -32,9 +32,8 @@ class Compared(Interpreted):
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs. Raises CheckFailed, and CompileError where a
         bit differs."""
-        expected = [
-            np.empty(n.shape, n.dtype.numpy) for n in self.outputs
-        ]  # first: outputs may be written over inputs
+        # first: outputs may be written over inputs
+        expected = [np.empty(n.shape, n.dtype.numpy) for n in self.outputs]
         failed: CheckFailed | None = None
         try:
             super().run(inputs, [a.ctypes.data for a in expected])

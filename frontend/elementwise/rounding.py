@@ -161,9 +161,8 @@ def nextafter(a: Operand, b: Operand) -> Node:
     derivative."""
     x, y = (node(Op.DETACH, (v,)) for v in float_pair("nextafter", a, b))
     bits = as_bits(x)
-    least = bit_or(
-        bit_and(as_bits(y), -(1 << (bits.dtype.bits - 1))), 1
-    )  # the least subnormal, with the sign of y
+    # the least subnormal, with the sign of y
+    least = bit_or(bit_and(as_bits(y), -(1 << (bits.dtype.bits - 1))), 1)
     grows = eq(lt(x, y), gt(x, 0.0))  # the greater the magnitude, the greater the bits
     moved = where(eq(x, 0.0), least, add(bits, where(grows, 1, full_like(bits, -1))))
     following = where(eq(x, y), y, node(Op.BITCAST, (moved,), x.dtype))

@@ -115,9 +115,8 @@ def logaddexp(a: Operand, b: Operand) -> Node:
     """
     x, y = float_pair("logaddexp", a, b)
     y_greater = lt(x, y)
-    greater = where(
-        y_greater, y, x
-    )  # one branch for ties, in both, so that derivatives of any order are right there
+    # one branch for ties, in both, so that derivatives of any order are right there
+    greater = where(y_greater, y, x)
     gap = where(y_greater, sub(x, y), sub(y, x))
     same_infinity = node(Op.AND, (eq(x, y), isinf(x)))
     return add(greater, log1p(exp(where(same_infinity, 0.0, gap))))

@@ -36,9 +36,8 @@ def squared_deviations(x: Node, axes: tuple[int, ...]) -> Node:
     centred = sub(x, _back(_mean(x, axes), axes, x))
     squares, rest = reduce("add", deviation_squared(centred), axes), reduce("add", centred, axes)
     extra = minimum(div(mul(rest, rest), _count(x, axes)), squares)
-    return sub(
-        squares, detach(minimum(extra, largest(x.dtype)))
-    )  # squares beyond all floats stay infinite
+    # squares beyond all floats stay infinite
+    return sub(squares, detach(minimum(extra, largest(x.dtype))))
 
 
 def _mean(x: Node, axes: tuple[int, ...]) -> Node:

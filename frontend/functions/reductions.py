@@ -182,9 +182,8 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
     if x.dtype.is_float:
         hit = node(Op.OR, (hit, isnan(x)))
     last = x.shape[place] - 1
-    numbers = to_dtype(
-        node(Op.IOTA, (), x.shape[place]), dt.int32 if last < 1 << 31 else dt.int64
-    )  # twice as many in a vector
+    # twice as many in a vector
+    numbers = to_dtype(node(Op.IOTA, (), x.shape[place]), dt.int32 if last < 1 << 31 else dt.int64)
     from_end = spread(sub(last, numbers), [place], x.shape)
     first = to_dtype(sub(last, graph.reduce("max", where(hit, from_end, 0), (place,))), dt.int64)
     return reshape(first, kept) if as_bool("reduction", "keepdims", keepdims) else first

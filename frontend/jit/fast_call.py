@@ -108,9 +108,8 @@ class Writer:
     def __init__(self, step: Any, least: int) -> None:
         self.step, self.count = step, len(step.layouts)
         self.lines: list[str] = []
-        self.new = [
-            o for o in range(len(step.makers)) if o not in step.donors
-        ]  # outputs that are n0, n1, ..
+        # outputs that are n0, n1, ..
+        self.new = [o for o in range(len(step.makers)) if o not in step.donors]
         assigned = [step.captured[t - self.count] for t, _ in step.updates]
         self.values: dict[str, object] = {
             "DIFFERS": DIFFERS,

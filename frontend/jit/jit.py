@@ -175,10 +175,11 @@ def _call(
 ) -> tuple[Any, TracedStep | None]:
     """The result, and the step that gave it; with run=False the step alone, which does not run."""
     if state.traces and state.trace() is not None:
+        # inside another jitted function it is a function like any other
         return (
             function(*args, **kwargs),
             None,
-        )  # inside another jitted function it is a function like any other
+        )
     arguments = Arguments(args, kwargs, statics)
     tensors = arguments.tensors
     key = (

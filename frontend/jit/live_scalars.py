@@ -31,17 +31,14 @@ class Scalars:
         self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [
             d for _, d in numbers
         ]
-        self._exact = all(
-            d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes
-        )  # what struct packs as we do
+        # what struct packs as we do
+        self._exact = all(d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes)
         first = len(self._dtypes) - len(numbers)
         ints = [i for i, number in enumerate(trace.numbers) if number.kind is int]
-        self._wide = [
-            first + k for k, (i, d) in enumerate(numbers) if d.is_float and i in ints
-        ]  # unless they are too large
-        self.packs = (
-            self._exact and not self._wide
-        )  # does `pack` write `block` as `write` does, wherever it does not fail
+        # unless they are too large
+        self._wide = [first + k for k, (i, d) in enumerate(numbers) if d.is_float and i in ints]
+        # does `pack` write `block` as `write` does, wherever it does not fail
+        self.packs = self._exact and not self._wide
         self._memory = allocate(dt.uint64, (len(self._dtypes),))
         self.address = self._memory.address
         self.block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)

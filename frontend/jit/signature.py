@@ -31,13 +31,11 @@ from ..tensor.tracked import Tracked
 
 TENSOR, ARRAY, FOREIGN, NUMBER = "tensor", "array", "foreign", "number"
 CONTAINER, RECORD, STATIC = "container", "record", "static"
-Layout = tuple[
-    tuple[DType, Shape, Shape, str], bool
-]  # (dtype, shape, strides, device), does it require a gradient
+# (dtype, shape, strides, device), does it require a gradient
+Layout = tuple[tuple[DType, Shape, Shape, str], bool]
 Structure = tuple[object, ...]  # hashable
-Key = tuple[
-    Structure, tuple[int, ...] | None, bool, DType | None, DType
-]  # of a call, as jit._call makes it
+# of a call, as jit._call makes it
+Key = tuple[Structure, tuple[int, ...] | None, bool, DType | None, DType]
 Names = int | tuple[Any, ...]  # of children: how many, keys, or fields
 
 _kinds: dict[type, str] = {Tensor: TENSOR, bool: NUMBER, int: NUMBER, float: NUMBER}

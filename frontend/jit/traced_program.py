@@ -63,23 +63,19 @@ class TracedProgram:
     tensors: list[AnyTensor]
     capture: Capture
     key: Key = ()
-    inputs: list[tuple[int | None, int | None, int]] = field(
-        default_factory=list
-    )  # Tensor or slot of a scalar, byte offset
+    # Tensor or slot of a scalar, byte offset
+    inputs: list[tuple[int | None, int | None, int]] = field(default_factory=list)
     outputs: list[tuple[DType, Shape]] = field(default_factory=list)
     updates: list[tuple[int, int]] = field(default_factory=list)  # (Tensor, output)
     moves: list[tuple[int, View]] = field(default_factory=list)  # (Tensor, view that it gets)
-    donations: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # (output, Tensor whose memory it may take)
+    # (output, Tensor whose memory it may take)
+    donations: list[tuple[int, int]] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
-    numbers: list[tuple[int, DType]] = field(
-        default_factory=list
-    )  # those used: which argument, in which dtype
+    # those used: which argument, in which dtype
+    numbers: list[tuple[int, DType]] = field(default_factory=list)
     result: Any = None  # what was returned, the number of a Result for each leaf
-    gradients: list[tuple[int, int | None]] = field(
-        default_factory=list
-    )  # (Tensor, the Result that its .grad becomes)
+    # (Tensor, the Result that its .grad becomes)
+    gradients: list[tuple[int, int | None]] = field(default_factory=list)
     without: list[int] = field(default_factory=list)  # Tensors that must have no .grad before
 
 
@@ -93,9 +89,8 @@ def record(
 class _Recorder:
     def __init__(self, trace: Trace, given: Sequence[Tensor], arrays: Sequence[int]) -> None:
         self.trace = trace
-        self.numbers = {
-            id(t): i for i, t in reversed(list(enumerate(given)))
-        }  # by id of the Tensor
+        # by id of the Tensor
+        self.numbers = {id(t): i for i, t in reversed(list(enumerate(given)))}
         self.foreign = {given[i] for i in arrays}
         self.out = TracedProgram(trace.name, list(given), Capture())
         self.places = {id(o.leaf.arg.storage.buffer): o.tensor for o in trace.outers.values()}

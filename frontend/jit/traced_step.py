@@ -66,9 +66,8 @@ class TracedStep:
             recorded.capture.sites, recorded.capture.origins()
         )
         self.lines = lines_of(self.program, self.structure.sites)
-        self.prepared = (
-            self.program.executable.prepared()
-        )  # under realize.lock, so for one at a time
+        # under realize.lock, so for one at a time
+        self.prepared = self.program.executable.prepared()
         self.words = self.prepared.words
         self.name, self.key = recorded.name, recorded.key
         self.layouts, self.tracked = (
@@ -77,9 +76,8 @@ class TracedStep:
         )
         given = recorded.tensors[: len(layouts)]
         self.is_aliased = len({*map(id, given)}) < len(given)
-        self.takes_tensors = not self.is_aliased and all(
-            part is TENSOR for part in structure
-        )  # and nothing else
+        # and nothing else
+        self.takes_tensors = not self.is_aliased and all(part is TENSOR for part in structure)
         self.captured: list[AnyTensor] = recorded.tensors[len(layouts) :]
         self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
         self._tracked = [t._requires_grad for t in self.captured]
@@ -105,9 +103,8 @@ class TracedStep:
         where they are."""
         capture = recorded.capture
         constants = program_table.constants_of(self.program, capture)
-        self._kept = [
-            s for s in [*capture.inputs, *constants] if not s.is_absent
-        ]  # lives as long as this
+        # lives as long as this
+        self._kept = [s for s in [*capture.inputs, *constants] if not s.is_absent]
         for kept in self._kept:
             kept.mark_shared()
         self.inputs = [

@@ -126,9 +126,8 @@ class Above:
     """
 
     kind: type[AnyTensor] = AnyTensor  # of new Tensors: wf.Tensor, once that is there
-    backward: Callable[
-        [Any, Any, bool], None
-    ]  # of a loss, its cotangent; whether its graph is kept
+    # of a loss, its cotangent; whether its graph is kept
+    backward: Callable[[Any, Any, bool], None]
     array_api: Callable[[], ModuleType]  # the namespace of a Tensor
     numpy_functions: Callable[[], ModuleType]  # what NumPy's functions are in Weft
     show: Callable[[CachedProgram, int], None]  # shows a program that is new as options ask for

@@ -139,9 +139,8 @@ class Attribute:
     __slots__ = ("is_assigned", "module", "name", "noted", "times", "value")
 
     def __init__(self, module: Attributes, name: str, value: object, noted: dict[str, int]) -> None:
-        is_compared = value is MISSING or (
-            is_plain(value) and _present(module, name) is value
-        )  # no descriptor made it
+        # no descriptor made it
+        is_compared = value is MISSING or (is_plain(value) and _present(module, name) is value)
         self.module, self.name, self.noted, self.is_assigned = (
             weakref.ref(module),
             name,

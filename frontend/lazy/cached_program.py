@@ -22,9 +22,8 @@ class CachedProgram:
     structure: Structure
     checked: list[int]  # the entries of its key that are checked
     makers: list[Callable[[], Storage]] | None = None  # of memory for its outputs
-    watched: dict[str, Watched] = field(
-        default_factory=dict
-    )  # by the value of `debug_nans`: what runs in its place
+    # by the value of `debug_nans`: what runs in its place
+    watched: dict[str, Watched] = field(default_factory=dict)
     used: int = 0  # when: greater than that of all programs used before
 
     @property

@@ -23,12 +23,13 @@ from ...runtime.memory.storage import VIEWED, Storage, cached, lookup, viewed
 from . import state
 from .any_tensor import AnyTensor as Tensor
 
+# an Enum finds its members slowly
 _INPUT, _CONST, _EXPAND, _COPY = (
     Op.INPUT,
     Op.CONST,
     Op.EXPAND,
     Op.COPY,
-)  # an Enum finds its members slowly
+)
 NOBODY: Mapping[int, weakref.ref[Tensor]] = {}
 Source = int | tuple[Hashable, ...]  # of the key: the number of an entry, or a constant
 MAX_SCALAR_NODES = (

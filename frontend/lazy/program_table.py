@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 # of 13 KB or more each; what was used the longest ago is forgotten beyond, and stays in the disk
 # cache
 MAX_PROGRAMS = 4096
-statistics = dict.fromkeys(
-    ("built", "found", "generalised", "runs", "donated"), 0
-)  # programs; runs; outputs in place
+# programs; runs; outputs in place
+statistics = dict.fromkeys(("built", "found", "generalised", "runs", "donated"), 0)
 _programs: dict[Hashable, CachedProgram] = {}
 _uses = count(1)
 

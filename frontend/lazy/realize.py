@@ -123,9 +123,8 @@ def _realize(targets: list[Tensor], with_scalars: bool = False) -> None:
     initial = state.first_versions(waiting)
     try:
         if initial and {*map(id, initial)} != {*map(id, _flat([waiting, targets]))}:
-            _compute(
-                initial
-            )  # in a program of their own, so that the first training step is like all others
+            # in a program of their own, so that the first training step is like all others
+            _compute(initial)
             state.forget_first_versions(waiting)
     except BaseException:
         state.wait_again(waiting)

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from .any_tensor import AnyTrace, Watcher
 
 retaining: weak_table.Table[Tensor] = {}  # by id: computed Tensors that asked for their gradient
-hooks: weakref.WeakKeyDictionary[Node, list[Hook]] = (
-    weakref.WeakKeyDictionary()
-)  # of computed Tensors, dead ones too
+# of computed Tensors, dead ones too
+hooks: weakref.WeakKeyDictionary[Node, list[Hook]] = weakref.WeakKeyDictionary()
 watchers: weak_table.Table[Watcher] = {}  # by id of a leaf
 lock = locks.new("tensors")
 

@@ -38,9 +38,8 @@ class Number:
         return n
 
 
-marks: weakref.WeakKeyDictionary[Node, Number | None] = (
-    weakref.WeakKeyDictionary()
-)  # None: computed from numbers
+# None: computed from numbers
+marks: weakref.WeakKeyDictionary[Node, Number | None] = weakref.WeakKeyDictionary()
 
 
 def sample(n: Node) -> float:

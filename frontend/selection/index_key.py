@@ -32,12 +32,10 @@ class Key:
     shape: list[int] = field(default_factory=list)  # x's, with the axes of each mask joined to one
     slices: list[tuple[int, int, int]] = field(default_factory=list)
     flips: list[int] = field(default_factory=list)
-    arrays: list[tuple[int, Node]] = field(
-        default_factory=list
-    )  # (axis of `shape`, integers of any shape or a flat mask)
-    kept: list[int] = field(
-        default_factory=list
-    )  # the result's extents without the axes of the index arrays
+    # (axis of `shape`, integers of any shape or a flat mask)
+    arrays: list[tuple[int, Node]] = field(default_factory=list)
+    # the result's extents without the axes of the index arrays
+    kept: list[int] = field(default_factory=list)
     place: int = 0  # where in `kept` the axes of the index arrays go
 
     @property

@@ -71,9 +71,8 @@ def _trues(mask: Node) -> Node:
     known = constant_of(mask)
     if known is not None:
         return node(Op.IOTA, (), mask.size if known else 0)
-    return clip(
-        positions(mask), 0, mask.size - 1
-    )  # changes nothing, but shows that no bounds check is needed
+    # changes nothing, but shows that no bounds check is needed
+    return clip(positions(mask), 0, mask.size - 1)
 
 
 # ---------------------------------------------------------------- assignment

@@ -22,18 +22,16 @@ from ..operands.arguments import Axes, as_int, normalise_axes
 from ..operands.broadcast import Operand, as_dtype, to_dtype
 
 MOST_REMEMBERED = 1 << 16  # elements of a mask whose positions are kept as long as that is
-_known: weakref.WeakKeyDictionary[Node, Node] = (
-    weakref.WeakKeyDictionary()
-)  # by mask: `x[m], y[m], z[m] = ...` finds them once
+# by mask: `x[m], y[m], z[m] = ...` finds them once
+_known: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()
 
 
 def computed(*nodes: Node) -> list[Node]:
     """The values of the Nodes, in memory, from one program."""
     tensors = [wrap(n) for n in nodes]
     realize.realize(*tensors)
-    return [
-        t.node if t.node.op is Op.INPUT else storage.leaf(realize.value(t)) for t in tensors
-    ]  # one Leaf for one memory
+    # one Leaf for one memory
+    return [t.node if t.node.op is Op.INPUT else storage.leaf(realize.value(t)) for t in tensors]
 
 
 def number(n: Node) -> int:

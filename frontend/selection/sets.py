@@ -91,9 +91,8 @@ def _sizes(first: Node, begin: Node, count: Node) -> Node:
     n, groups = first.size, begin.size
     if groups == n:
         return graph.full(1, dt.int64, (n,))
-    is_last = eq(
-        node(Op.IOTA, (), groups), sub(count, 1)
-    )  # of a count in memory: the kernel is the same for any other
+    # of a count in memory: the kernel is the same for any other
+    is_last = eq(node(Op.IOTA, (), groups), sub(count, 1))
     return sub(where(is_last, n, part(first, 0, 1, groups + 1)), begin)
 
 

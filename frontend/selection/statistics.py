@@ -57,11 +57,12 @@ from .sorting import searchsorted, sort
 
 # ---------------------------------------------------------------- quantiles
 
+# one of two elements
 CHOOSE: dict[str, Callable[[Node], Node]] = {
     "lower": floor,
     "higher": ceil,
     "nearest": round_,
-}  # one of two elements
+}
 METHODS = ("linear", "midpoint", *CHOOSE)
 
 

@@ -41,9 +41,8 @@ from .tracked import Tracked
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
-Convert = Callable[
-    [str, str, object, list[bool]], object
-]  # (function, parameter, argument, [does one require a gradient])
+# (function, parameter, argument, [does one require a gradient])
+Convert = Callable[[str, str, object, list[bool]], object]
 
 
 # ---------------------------------------------------------------- what is passed

@@ -26,9 +26,8 @@ def text(t: AnyTensor) -> str:
     if t._stored() is not None or state.trace() is not None:
         return repr(t)
     o = options.current()
-    is_watched = (
-        watchers.requirement() is not None or o.debug or o.dump or o.debug_nans
-    )  # or checked, or printed
+    # or checked, or printed
+    is_watched = watchers.requirement() is not None or o.debug or o.dump or o.debug_nans
     if not is_watched and is_little_work(t):
         shown = bare(root_of(t.node))
         with suppress(Exception):  # reading the value raises it

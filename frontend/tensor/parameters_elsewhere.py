@@ -124,9 +124,10 @@ class Naming:
             return super().__new__(cls)
 
 
+# by constructor
 _taken: WeakKeyDictionary[Callable[..., object], tuple[float, frozenset[str] | None]] = (
     WeakKeyDictionary()
-)  # by constructor
+)
 
 
 def _require_taken(kind: type, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
@@ -134,9 +135,8 @@ def _require_taken(kind: type, args: tuple[object, ...], kwargs: dict[str, objec
     init: Callable[..., object] = kind.__init__  # type: ignore[misc]
     known = (1, frozenset[str]()) if init is object.__init__ else _taken.get(init)
     if known is None:
-        known = _taken[init] = taken(
-            signature(init, follow_wrapped=False)
-        )  # a decorator of users may take more
+        # a decorator of users may take more
+        known = _taken[init] = taken(signature(init, follow_wrapped=False))
     places, names = known
     if len(args) >= places:
         error = TypeError(

@@ -85,11 +85,12 @@ class Generator:
         with self._lock:
             thread, draws = get_ident(), self._draws
             since = self._since if self._thread == thread else draws
+            # at once: nothing is called
             self._thread, self._since, self._draws = (
                 thread,
                 since,
                 draws + 1,
-            )  # at once: nothing is called
+            )
             return self._seed, draws
 
     def mark(self) -> Callable[[], None]:
@@ -301,10 +302,11 @@ def rand(
 ) -> Tensor:
     """Uniform in [0, 1): multiples of 2**-24 (float32), 2**-53 (float64), 2**-11 (float16), 2**-8
     (bfloat16)."""
+    # first: what is refused draws nothing
     place, tracks = (
         check_device(device),
         as_bool("rand", "requires_grad", requires_grad),
-    )  # first: what is refused draws nothing
+    )
     return uniform(0.0, 1.0, as_shape("rand", shape), dtype).to(place).requires_grad_(tracks)
 
 

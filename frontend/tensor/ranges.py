@@ -56,9 +56,8 @@ def arange(
     whole = all(isinstance(v, int) for v in (first, end, by))
     if not whole:
         for v in (first, end, by):
-            as_double(
-                "arange", "each of start, stop and step", v
-            )  # refuses integers beyond all floats
+            # refuses integers beyond all floats
+            as_double("arange", "each of start, stop and step", v)
     target = (
         as_dtype(dtype)
         if dtype is not None
@@ -101,9 +100,8 @@ def _progression(count: int, start: int | float, step: int | float) -> Node:
         out = node(Op.MUL, (out, expand_to(const(step, dtype), out.shape)))
     if whole and not start:
         return out
-    return node(
-        Op.ADD, (out, expand_to(const(start, dtype), out.shape))
-    )  # of 0.0 too: 0 * -1.0 is -0.0
+    # of 0.0 too: 0 * -1.0 is -0.0
+    return node(Op.ADD, (out, expand_to(const(start, dtype), out.shape)))
 
 
 def linspace(

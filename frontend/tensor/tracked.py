@@ -17,7 +17,7 @@ from ..lazy.trace import tracing
 from ..operands.arguments import as_bool, as_function
 from ..operands.likes import ArrayLike
 from .parameters_elsewhere import naming
-from .value import Value
+from .readable import Readable
 
 Hook = Callable[[Any], Any]  # of a gradient: what replaces it, or None
 
@@ -37,8 +37,8 @@ class Handle:
     __call__ = remove
 
 
-class Tracked(Value):
-    """A Value that may be differentiated by, or that came out of such."""
+class Tracked(Readable):
+    """A readable Tensor that may be differentiated by, or that came out of such."""
 
     __slots__ = ()
 

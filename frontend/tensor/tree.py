@@ -31,9 +31,8 @@ def mapped(function: Callable[[Any], Any], tree: object) -> Any:
     if isinstance(tree, dict):
         return {key: mapped(function, child) for key, child in tree.items()}
     children = [mapped(function, child) for child in tree]
-    return (
-        type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
-    )  # a named tuple takes them one by one
+    # a named tuple takes them one by one
+    return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
 
 
 def is_like(tree: object, other: object) -> bool:

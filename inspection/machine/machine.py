@@ -22,9 +22,8 @@ from .roofline import Machine
 FORMAT = "machine 2"
 SOURCES = ("machine", "roofline", "limits", "streams", "cpu_rounds", "gpu_rounds")
 TEXTS = ("repeat.ll", "stream.ll", "rounds.cu", "fma.cu")
-FILES = tuple(
-    f"inspection/machine/{name}" for name in (*(f"{s}.py" for s in SOURCES), *TEXTS)
-)  # what figures depend on
+# what figures depend on
+FILES = tuple(f"inspection/machine/{name}" for name in (*(f"{s}.py" for s in SOURCES), *TEXTS))
 FEWEST = 3  # rounds
 # Seconds of rounds, at most: where it is not known, and where a user asks for it.
 PATIENCE, THOROUGH = 1.0, 5.0

@@ -29,9 +29,8 @@ from ..ops.table import RECORDS
 from .rules import OF_FIRST, shifted
 from .slices import is_part, joined
 
-ZERO_FILLING = frozenset(
-    {Op.SLICE, Op.SKEW, Op.GATHER}
-)  # their adjoints write zeros between the cotangents
+# their adjoints write zeros between the cotangents
+ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})
 
 
 class Cotangent(NamedTuple):

@@ -66,9 +66,8 @@ class DType:
         return self.kind in "iu"
 
     def __eq__(self, other: object) -> bool:
-        return (
-            self is other
-        )  # never NotImplemented: NumPy's reflected comparison raises for what it cannot interpret
+        # never NotImplemented: NumPy's reflected comparison raises for what it cannot interpret
+        return self is other
 
     __hash__ = object.__hash__
 
@@ -124,18 +123,20 @@ ALL = (
     float64,
 )
 BY_NAME = {d.name: d for d in ALL}
+# of the smallest subnormal number
 _LEAST_EXPONENT = {
     float16: -24,
     bfloat16: -133,
     float32: -149,
     float64: -1074,
-}  # of the smallest subnormal number
+}
+# everything is below 2 to this power
 _MOST_EXPONENT = {
     float16: 16,
     bfloat16: 128,
     float32: 128,
     float64: 1024,
-}  # everything is below 2 to this power
+}
 
 
 def by_name(name: str) -> DType:

@@ -76,9 +76,8 @@ used: set[str] = set()
 interned: dict[
     Any, weakref.ref[Node]
 ] = {}  # every Node alive, in the order in which they were made
-_drop = (
-    interned.pop
-)  # C: what Python calls as a Node dies must not meet Ctrl-C, which would be lost there
+# C: what Python calls as a Node dies must not meet Ctrl-C, which would be lost there
+_drop = interned.pop
 
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
@@ -221,13 +220,14 @@ def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
 
 # ---------------------------------------------------------------- devices
 
+# what functions do to operands before they meet
 FITTING = (
     Op.EXPAND,
     Op.RESHAPE,
     Op.PERMUTE,
     Op.PAD,
     Op.CAST,
-)  # what functions do to operands before they meet
+)
 
 
 def _device_of(n: Node) -> str | None:

@@ -1,8 +1,8 @@
 """Affine integer expressions over loop variables: what views turn into. In: Vars. Out: canonical,
 hashable Indexes.
 
-An Index is const + sum of coef * term; a term is a Var, a Div or Mod of another Index, or a Value
-(a loop-level Node, for gathers). Two Indexes are equal if they print equal: `+ * // %` simplify at
+An Index is const + sum of coef * term; a term is a Var, a Div or Mod of another Index, or a
+Gathered (a loop-level Node). Two Indexes are equal if they print equal: `+ * // %` simplify at
 construction, using the extents of the variables.
 """
 
@@ -27,11 +27,12 @@ class Var:
 
     def __init__(self, name: str, extent: int) -> None:
         self.name, self.extent, self.serial = name, extent, next(_serials)
+        # of terms in an Index: variables as they were made, then the others by text
         self.order = (
             0,
             self.serial,
             "",
-        )  # of terms in an Index: variables as they were made, then the others by text
+        )
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -169,9 +170,8 @@ class Index:
             or len(self.terms) != len(other.terms)
         ):
             return False
-        return self.terms == other.terms or frozenset(self.terms) == frozenset(
-            other.terms
-        )  # terms that print alike
+        # terms that print alike
+        return self.terms == other.terms or frozenset(self.terms) == frozenset(other.terms)
 
     def __add__(self, other: Index | int) -> Index:
         if isinstance(other, int):

@@ -47,10 +47,11 @@ class Op(Enum):
     ERF = "erf", "f"
     ERFINV = "erfinv", "f"
     LGAMMA = "lgamma", "f"  # log|Gamma|
+    # n: the nth derivative of digamma, 0 being digamma, the derivative of LGAMMA
     POLYGAMMA = (
         "polygamma",
         "f",
-    )  # n: the nth derivative of digamma, 0 being digamma, the derivative of LGAMMA
+    )
     FLOOR = "floor", "f"
     CAST = "cast", MIXED  # target DType; float to int truncates and saturates, NaN gives 0
     BITCAST = "bitcast", MIXED  # target DType of the same width

@@ -28,9 +28,8 @@ def addressable(name: str, shape: Shape) -> Shape:
     """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse
     the others."""
     if prod(d or 1 for d in shape) > MAX_ELEMENTS:
-        text = (
-            shape if max(shape).bit_length() <= 256 else f"of {len(shape)} axes"
-        )  # longer integers may have no text
+        # longer integers may have no text
+        text = shape if max(shape).bit_length() <= 256 else f"of {len(shape)} axes"
         raise errors.ShapeError(
             f"{name}: shape {text} has too many elements: 2**60 - 1 is the most that can be"
             " addressed"

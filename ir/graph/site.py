@@ -149,6 +149,5 @@ class provenance:
         stated.site = self.before
 
 
-Lines = dict[
-    Site | None, Site | None
-]  # where the program's graph was built first -> where it was built this time
+# where the program's graph was built first -> where it was built this time
+Lines = dict[Site | None, Site | None]

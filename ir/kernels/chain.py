@@ -31,9 +31,8 @@ from .units import Units
 MOST_TERMS = 256
 # columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
 MOST_HELD = 4096
-MOST_SUMS = (
-    1 << 21
-)  # bytes of results that sum over the rows, which a kernel holds until the last row, on the stack
+# bytes of results that sum over the rows, which a kernel holds until the last row, on the stack
+MOST_SUMS = 1 << 21
 MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16

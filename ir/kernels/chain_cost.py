@@ -75,9 +75,8 @@ def _packed(chain: Chain, products: Mapping[Unit, Unit]) -> int:
         if not _lies_along(
             _other_factor(chain, u), products[u], _of_product(u, products[u]).get(lanes[-1])
         ):
-            each = (
-                1 if chain.sums_rows(u) else blocks
-            )  # a block of rows needs its own alone, or all columns
+            # a block of rows needs its own alone, or all columns
+            each = 1 if chain.sums_rows(u) else blocks
             total += each * _extent([*chain.batch, *lanes, *u.inner_vars(u.kept_vars())])
     return total
 

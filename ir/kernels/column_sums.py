@@ -36,9 +36,8 @@ def joined_whole(nodes: Iterable[Node]) -> set[Node]:
     sums = []
     for n in nodes:
         if n.op is Op.REDUCE and n.size and n.src[0].size > n.size > 1:
-            real = [
-                a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1
-            ]  # whether each axis is reduced
+            # whether each axis is reduced
+            real = [a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1]
             if real == sorted(real):
                 along.setdefault(n.size, []).append(n.src[0])
             elif real == sorted(real, reverse=True) and _is_joinable(n):

@@ -65,9 +65,8 @@ def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
         for r in u.reads
         if r.base not in members or r.base not in f.units.of
     )
-    behind = toposort(
-        [n for n in read if n in inline]
-    )  # inline Nodes are evaluated here, from their 0-d inputs
+    # inline Nodes are evaluated here, from their 0-d inputs
+    behind = toposort([n for n in read if n in inline])
     inputs = list(
         dict.fromkeys(
             [*(n for n in read if n not in inline), *(n for n in behind if n.op is Op.INPUT)]

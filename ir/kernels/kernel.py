@@ -23,13 +23,11 @@ from ..graph.views import resolve
 from ..ops.table import RECORDS, TRANSCENDENTAL
 from .places import Places, Read
 
-COST = {r.op: r.cost for r in RECORDS.values()} | {
-    Op.ARGSORT: 30
-}  # rough operations an element, relative to an add
+# rough operations an element, relative to an add
+COST = {r.op: r.cost for r in RECORDS.values()} | {Op.ARGSORT: 30}
 MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
-CHEAP_EXPONENTS = frozenset(
-    {-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0}
-)  # powers that are products, roots and quotients
+# powers that are products, roots and quotients
+CHEAP_EXPONENTS = frozenset({-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0})
 
 
 def cost(n: Node) -> int:
@@ -64,9 +62,8 @@ class Unit:
     position: int
     axes: list[list[Var]] = field(default_factory=list)
     _reads: list[Read] | None = field(init=False, default=None)
-    _places: dict[tuple[Var, ...], Places] = field(
-        init=False, default_factory=dict
-    )  # of `reads`, by the outer axes
+    # of `reads`, by the outer axes
+    _places: dict[tuple[Var, ...], Places] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.axes = self.axes or [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]
@@ -112,9 +109,8 @@ class Unit:
             ]
         if n.op is Op.ELSEWHERE:
             return [r for s in n.src for r in reads_of(s, _free(s))]
-        return reads_of(
-            n.src[0] if n.op is Op.KEEP else n, at
-        )  # a copy of a view, a leaf or a kept value
+        # a copy of a view, a leaf or a kept value
+        return reads_of(n.src[0] if n.op is Op.KEEP else n, at)
 
     def split(self, v: Var, by: int) -> None:
         """Splits variable v (extent divisible by `by`) into an outer and an inner one."""
@@ -220,9 +216,8 @@ class Chain:
     inner: list[Unit]  # maps of the space and of its rows, reductions along its rows; in order
     results: list[Unit]
     labels: dict[Unit, Labels]
-    owner: dict[Unit, Unit] = field(
-        default_factory=dict
-    )  # a unit of the epilogue -> the result it follows
+    # a unit of the epilogue -> the result it follows
+    owner: dict[Unit, Unit] = field(default_factory=dict)
 
     @property
     def contractions(self) -> list[Unit]:

@@ -22,9 +22,8 @@ from .reason import Reason, Rule
 
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
 MOST = 64  # places that are distinguished
-Path = tuple[
-    object, ...
-]  # where units are read on the way from a result down to a unit, but for their own elements
+# where units are read on the way from a result down to a unit, but for their own elements
+Path = tuple[object, ...]
 HERE = frozenset[Path]({()})
 
 

@@ -52,9 +52,8 @@ class Candidates:
         for h in others:
             saved = self.saved(g, h)
             if saved > 0:
-                last = (
-                    g.form.anchor is not None or h.form.anchor is not None
-                )  # of equals: what it writes is stored at once
+                # of equals: what it writes is stored at once
+                last = g.form.anchor is not None or h.form.anchor is not None
                 low, high = sorted((g.serial, h.serial))
                 heapq.heappush(self.heap, (-saved, last, low, high, g, h))
 

@@ -81,10 +81,11 @@ def refine(units: Units) -> None:
         for r in u.reads:
             if r.base in units.of and units.of[r.base] is not u:
                 users[units.of[r.base]].append(u)
+    # a unit has nothing new to split unless it or what it reads changed
     work, changed = (
         list(units.order),
         set(units.order),
-    )  # a unit has nothing new to split unless it or what it reads changed
+    )
     while work:
         u = work.pop()
         if u not in changed:

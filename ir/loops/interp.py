@@ -68,9 +68,8 @@ class _Machine:
         self.memory, self.params = memory, params
         self.vars: dict[Var, int] = {}
         self.failures: list[Failure] = []
-        self.copies: list[list[Callable[[], None]]] = [
-            []
-        ]  # on their way, by group; the last one is still open
+        # on their way, by group; the last one is still open
+        self.copies: list[list[Callable[[], None]]] = [[]]
         self.made: dict[int, Any] = {}  # functions, by the identity of what the Loops hold
 
     def code(self) -> Code:

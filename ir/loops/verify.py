@@ -66,12 +66,13 @@ class _Verifier:
         self.bufs = set(loops.buffers)
         self.vars: set[Var] = set()
         self.lanes: Var | None = None
+        # of loops that may stand here
         self.kinds = {
             LANES,
             UNROLL,
             SERIAL,
             *([WARPS] if loops.threads else []),
-        }  # of loops that may stand here
+        }
         self.lanewise: set[Buf] = set()
         self.seen: set[Node] = set()
         self.holds: list[Range] = []  # conditions of the Ifs and ends of the loops around

@@ -12,6 +12,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 _EULER = 0.5772156649015329
+# those of 2, 4, .. 16
 _BERNOULLI = (
     1 / 6,
     -1 / 30,
@@ -21,7 +22,7 @@ _BERNOULLI = (
     -691 / 2730,
     7 / 6,
     -3617 / 510,
-)  # those of 2, 4, .. 16
+)
 _erf_of_each, _erfc_of_each = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 
 

@@ -23,9 +23,8 @@ from .interp import EVALUATORS, scatter
 from .table import TRANSCENDENTAL, VALUES
 from .values import Array, Evaluator, with_halves
 
-Expand = Callable[
-    [Node], Node
-]  # a transcendental Node in terms of basic ops; its sources are left alone
+# a transcendental Node in terms of basic ops; its sources are left alone
+Expand = Callable[[Node], Node]
 
 UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply}
 EMPTY = {"add": 0, "mul": 1}

@@ -22,9 +22,8 @@ def scalar(n: Node, *operands: bool | float) -> bool | float:
     """The value of an elementwise Node over scalar operands of its sources' dtypes."""
     if n.op is Op.CAST and n.dtype.is_half:
         return dt.rounded(operands[0], n.dtype)
-    exact = (
-        np.float32 if s.dtype is dt.bfloat16 else s.dtype.numpy for s in n.src
-    )  # bfloat16 itself may be missing
+    # bfloat16 itself may be missing
+    exact = (np.float32 if s.dtype is dt.bfloat16 else s.dtype.numpy for s in n.src)
     arrays = [np.asarray(v, d) for v, d in zip(operands, exact, strict=True)]
     with np.errstate(all="ignore"):
         return np.asarray(VALUES[n.op](n, *arrays)).item()  # type: ignore[no-any-return]

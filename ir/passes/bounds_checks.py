@@ -15,9 +15,8 @@ from ..graph.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
 from ..graph.rewrite import mapped
 from ..graph.site import Site
 
-WHOLE = frozenset(
-    {Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS}
-)  # views that show every element of their source
+# views that show every element of their source
+WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})
 
 
 @dataclass

@@ -225,9 +225,8 @@ def _is_matmul(n: Node, kept: list[int], further: list[int]) -> bool:
     """A sum of products of rows and columns: summing over rows or columns as well would take it
     apart."""
     (x,) = n.src
-    product = (
-        x.src[0] if x.op is Op.RESHAPE else x
-    )  # without axes of extent 1: those of a 1 x 1 kernel
+    # without axes of extent 1: those of a 1 x 1 kernel
+    product = x.src[0] if x.op is Op.RESHAPE else x
     if n.arg[0] != "add" or product.op is not Op.MUL:
         return False
     factors = [reshape(f, x.shape) for f in product.src]

@@ -42,16 +42,14 @@ LEAST_ROWS = (
 )
 COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
-COLUMN_ROWS = (
-    1 << 12
-)  # that are added up one after the other in registers: more would lose accuracy
+# that are added up one after the other in registers: more would lose accuracy
+COLUMN_ROWS = 1 << 12
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
 
 Strides = Mapping[Node, tuple[int, ...]]  # of inputs in memory
-Cuts = dict[
-    int, tuple[int, int]
-]  # axis: (so many parts, of so many neighbours each), whose product divides it
+# axis: (so many parts, of so many neighbours each), whose product divides it
+Cuts = dict[int, tuple[int, int]]
 
 
 def split(n: Node, strides: Strides) -> Node:

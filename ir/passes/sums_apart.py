@@ -18,9 +18,8 @@ from ..graph.rewrite import Trace
 from ..graph.site import provenance
 from ..kernels.contraction import contracts, seen
 
-Addend = tuple[
-    Node, tuple[Node, ...]
-]  # a Node and the views through which a sum sees it, the innermost first
+# a Node and the views through which a sum sees it, the innermost first
+Addend = tuple[Node, tuple[Node, ...]]
 
 
 def sums_apart(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:

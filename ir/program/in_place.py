@@ -14,12 +14,10 @@ from ..graph.op import Op
 from ..loops.loop import GLOBAL, Buf, Copy, For, If, Loops, Stmt, Store
 from ..loops.walk import operands, roots, statements, usual_operands
 
-Access = tuple[
-    dict[Buf, set[Index]], Buf | None, Index | None
-]  # what a statement loads; the buffer and index of its store
-Accessed = tuple[
-    list[Access], list[list[Access]]
-]  # of all statements of a phase; of those of each body
+# what a statement loads; the buffer and index of its store
+Access = tuple[dict[Buf, set[Index]], Buf | None, Index | None]
+# of all statements of a phase; of those of each body
+Accessed = tuple[list[Access], list[list[Access]]]
 Needs = Callable[[Node], tuple[Node, ...]]
 
 

@@ -87,9 +87,8 @@ def plan(steps: list[KernelStep], p: Planner) -> Program:
 def _waits(steps: list[KernelStep]) -> Waits[KernelStep]:
     """A step runs after those that write what it reads, and after every check that does not need
     the step itself."""
-    writer = {
-        n: s for s in steps for n in s.writes if n.op is not Op.INPUT
-    }  # an input that is an output too is read where it is
+    # an input that is an output too is read where it is
+    writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}
     after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
     needed: set[KernelStep] = set()  # by the checks so far
     previous: KernelStep | None = None

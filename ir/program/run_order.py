@@ -88,9 +88,8 @@ class _Eager(Generic[S]):
                 self.followers[self.place[earlier]].append(i)
             for n in s.reads:
                 self.readers.setdefault(n, set()).add(i)
-        self.growth = [
-            sum(map(nbytes, s.writes)) for s in order
-        ]  # bytes taken less bytes that no other step reads any more
+        # bytes taken less bytes that no other step reads any more
+        self.growth = [sum(map(nbytes, s.writes)) for s in order]
         self.ready: list[int] = []
         self.freeing: list[int] = []  # of the ready ones
         for n in self.readers:

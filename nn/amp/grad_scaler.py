@@ -64,13 +64,11 @@ class GradScaler:
         self._settings = _settings(growth_factor, backoff_factor, growth_interval)
         self._scale = ops.tensor(_positive("init_scale", init_scale), dt.float32)
         self._growth_tracker = ops.tensor(0, dt.int32)  # steps made since the scale has changed
-        self._found: WeakKeyDictionary[Optimizer, Tensor] = (
-            WeakKeyDictionary()
-        )  # is there an infinity or a NaN
+        # is there an infinity or a NaN
+        self._found: WeakKeyDictionary[Optimizer, Tensor] = WeakKeyDictionary()
         self._stages: Stages = WeakKeyDictionary()
-        self._traced: WeakKeyDictionary[Any, Stages] = (
-            WeakKeyDictionary()
-        )  # by Trace: what its jitted function has called
+        # by Trace: what its jitted function has called
+        self._traced: WeakKeyDictionary[Any, Stages] = WeakKeyDictionary()
 
     def is_enabled(self) -> bool:
         """Does this scaler scale."""
@@ -257,9 +255,8 @@ class GradScaler:
     def _flag(self, optimizer: Optimizer) -> Tensor:
         """Has a gradient of this optimiser been found that is not finite."""
         if optimizer not in self._found:
-            self._found[optimizer] = tracing().outside(
-                lambda: ops.tensor(False)
-            )  # a jitted function assigns to it at every call
+            # a jitted function assigns to it at every call
+            self._found[optimizer] = tracing().outside(lambda: ops.tensor(False))
         return self._found[optimizer]
 
     def _now(self) -> Stages:

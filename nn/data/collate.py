@@ -22,11 +22,12 @@ from .idx import Array
 
 __all__ = ["default_collate"]
 
+# what Python's become, by NumPy's kind of them; floats: the default
 NUMBERS = {
     "b": np.bool_,
     "i": np.int64,
     "u": np.uint64,
-}  # what Python's become, by NumPy's kind of them; floats: the default
+}
 ADVICE = "pass a collate_fn that joins them"
 
 

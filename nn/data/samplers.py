@@ -119,9 +119,8 @@ class BatchSampler:
 
     def __iter__(self) -> Iterator[Any]:
         if hasattr(self.sampler, "order"):
-            return self._pieces(
-                np.asarray(self.sampler.order())
-            )  # now: a random order takes its draw when the pass begins
+            # now: a random order takes its draw when the pass begins
+            return self._pieces(np.asarray(self.sampler.order()))
         return self._lists(iter(self.sampler))
 
     def _pieces(self, order: Array) -> Iterator[Array]:

@@ -33,10 +33,11 @@ __all__ = [
 ]
 
 LEAST_DRAW = 2.0**-25  # half of the least number above 0 that rand draws
+# Klambauer et al. 2017: keep mean 0 and variance 1
 SELU_ALPHA, SELU_SCALE = (
     1.6732632423543772,
     1.0507009873554805,
-)  # Klambauer et al. 2017: keep mean 0 and variance 1
+)
 
 
 @of_tensors

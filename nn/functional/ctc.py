@@ -18,9 +18,8 @@ from .common import REDUCTIONS, in_float32_at_least, indices, reduced
 
 __all__ = ["ctc_loss"]
 
-NEVER = (
-    -1e30
-)  # the logarithm of what cannot happen: finite, so that sums and derivatives are no NaN
+# the logarithm of what cannot happen: finite, so that sums and derivatives are no NaN
+NEVER = -1e30
 NAME = "ctc_loss"
 
 
@@ -126,9 +125,8 @@ def _log_likelihood(
     emitted = _emitted(log_probs, label).clip(NEVER)
     before = ops.pad(label[:, :-2], [(0, 0), (2, 0)], blank)
     can_skip = (label != blank) & (label != before)
-    step = ops.where(
-        can_skip.unsqueeze(-1) | (ops.arange(3) > 0), 0.0, NEVER
-    )  # from two before, one before, the state itself
+    # from two before, one before, the state itself
+    step = ops.where(can_skip.unsqueeze(-1) | (ops.arange(3) > 0), 0.0, NEVER)
     alpha = ops.where(ops.arange(label.shape[1]) < 2, emitted[0], NEVER)
     for t in range(1, times):
         paths = ops.window(ops.pad(alpha, [(0, 0), (2, 0)], NEVER), 1, 3) + step

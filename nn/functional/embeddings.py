@@ -14,9 +14,8 @@ from .common import indices
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
-MOST_CLASSES = (
-    1 << 30
-)  # of one_hot, whose square table (never in memory) has elements that can be counted
+# of one_hot, whose square table (never in memory) has elements that can be counted
+MOST_CLASSES = 1 << 30
 
 
 @of_tensors

@@ -157,9 +157,8 @@ def binary_cross_entropy_with_logits(
     ones = broadcast_weighted(name, target, pos_weight)
     # one side of each choice has the slopes at 0, so that derivatives of all orders are right there
     below = x < 0.0
-    wrong = ops.where(
-        below, -ones * x, (1.0 - target) * x
-    )  # 0 where x has the right sign: the rest is kept whole
+    # 0 where x has the right sign: the rest is kept whole
+    wrong = ops.where(below, -ones * x, (1.0 - target) * x)
     rest = ops.where(below, x, -x).exp().log1p()
     rest = rest if pos_weight is None else rest * (ones - target + 1.0)
     return reduced(name, broadcast_weighted(name, wrong + rest, weight), reduction)
@@ -229,9 +228,8 @@ def gaussian_nll_loss(
         raise errors.ShapeError(
             f"{name}: a var of shape {var.shape} does not broadcast to x of shape {x.shape}"
         )
-    var = ops.where(
-        var < least, least + (var - var.detach()), var
-    )  # the difference is 0, and has the derivative
+    # the difference is 0, and has the derivative
+    var = ops.where(var < least, least + (var - var.detach()), var)
     difference = x - target
     each = (var.log() + difference * difference / var) * 0.5
     return reduced(

@@ -11,12 +11,13 @@ from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.brief import brief
 
+# torch's names, wf.pad's
 MODES = {
     "constant": "constant",
     "reflect": "reflect",
     "replicate": "edge",
     "circular": "wrap",
-}  # torch's names, wf.pad's
+}
 
 __all__ = ["pad"]
 

@@ -18,11 +18,12 @@ from .common import in_float32
 
 __all__ = ["affine_grid", "grid_sample"]
 
+# how many neighbours of a place count along each axis
 TAPS = {
     "nearest": 1,
     "bilinear": 2,
     "bicubic": 4,
-}  # how many neighbours of a place count along each axis
+}
 PADDINGS = ("zeros", "border", "reflection")
 CUBIC = -0.75  # the parameter a of Keys 1981
 
@@ -62,17 +63,17 @@ def grid_sample(
     for i, extent in enumerate(x.shape[2:]):
         at = _in_elements(grid[..., spatial - 1 - i], extent, aligned)
         place, share, inside = _taps(at, extent, kind, padding_mode, aligned)
+        # N, the grid, the taps of each axis
         along = (
             *at.shape,
             *(TAPS[kind] if i == k else 1 for k in range(spatial)),
-        )  # N, the grid, the taps of each axis
+        )
         places.append(place.reshape(along))
         shares.append(share.reshape(along))
         insides.append(inside.reshape(along))
     pixels = ops.gather(x, list(ops.broadcast_arrays(*places)), (0, *range(2, x.ndim)))
-    pixels = ops.where(
-        reduce(and_, insides).unsqueeze(-1), pixels, 0.0
-    )  # a share of 0 leaves a NaN one
+    # a share of 0 leaves a NaN one
+    pixels = ops.where(reduce(and_, insides).unsqueeze(-1), pixels, 0.0)
     weighted = pixels * prod(shares[1:], start=shares[0]).unsqueeze(-1)
     return ops.moveaxis(weighted.sum(axis=tuple(range(1 + spatial, 1 + 2 * spatial))), -1, 1)  # type: ignore[no-any-return]
 
@@ -114,9 +115,8 @@ def _taps(
     if mode != "bicubic":  # which pads its neighbours instead
         at = _padded(at, extent, padding, aligned)
     first = at.round() if mode == "nearest" else at.floor()
-    taps = ops.arange(TAPS[mode]).astype(at.dtype) - (
-        1.0 if mode == "bicubic" else 0.0
-    )  # counted from `first`
+    # counted from `first`
+    taps = ops.arange(TAPS[mode]).astype(at.dtype) - (1.0 if mode == "bicubic" else 0.0)
     place = first.unsqueeze(-1) + taps
     share = _shares((at - first).unsqueeze(-1), taps, mode)
     if mode == "bicubic":

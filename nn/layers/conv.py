@@ -208,9 +208,8 @@ class _Transposed(_Conv):
 
     @of_tensors
     def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        is_given = (
-            output_size is not None and x.ndim > self.spatial
-        )  # else the function says what it expects
+        # else the function says what it expects
+        is_given = output_size is not None and x.ndim > self.spatial
         extra = (
             self._extra(x.shape[-self.spatial :], output_size) if is_given else self.output_padding
         )

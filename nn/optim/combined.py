@@ -135,9 +135,8 @@ class ChainedScheduler(LRScheduler):
     def _put(self, rates: list[float]) -> None:
         """Sets what the schedules make of these rates in the epochs they are in."""
         for s in self.schedulers:
-            known = zip(
-                rates, s.base_lrs, strict=False
-            )  # a group that was added later keeps its own
+            # a group that was added later keeps its own
+            known = zip(rates, s.base_lrs, strict=False)
             rates = [s.follow(lr, base, s.last_epoch, k) for k, (lr, base) in enumerate(known)]
         self.rates = rates
         for group, rate in zip(self.optimizer.param_groups, rates, strict=False):

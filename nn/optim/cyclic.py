@@ -126,9 +126,8 @@ class CyclicLR(LRScheduler):
         return 1.0
 
 
-Phase = tuple[
-    float, tuple[str, str], tuple[str, str]
-]  # its last step, from which rate to which, the same for the momentum
+# its last step, from which rate to which, the same for the momentum
+Phase = tuple[float, tuple[str, str], tuple[str, str]]
 
 
 class OneCycleLR(LRScheduler):

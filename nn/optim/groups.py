@@ -15,9 +15,8 @@ from ..parameter import Parameter
 from ..tree import Tree
 
 Group = dict[str, Any]  # "params", and each hyperparameter by its name
-Check = Callable[
-    [str, str, Any], Any
-]  # (the caller, the name of a hyperparameter, its value) -> the value as a group holds it
+# (the caller, the name of a hyperparameter, its value) -> the value as a group holds it
+Check = Callable[[str, str, Any], Any]
 
 
 # ---------------------------------------------------------------- hyperparameters

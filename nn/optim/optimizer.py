@@ -35,9 +35,8 @@ from . import stored
 from .groups import Check, Group, checked, described, extended, listed, rate, with_parameters
 
 Rate = float | Tensor
-Hyperparameters = Mapping[
-    str, Any
-]  # of one step: 0-d Tensors of one dtype, and True for each option that is on
+# of one step: 0-d Tensors of one dtype, and True for each option that is on
+Hyperparameters = Mapping[str, Any]
 NOTHING: tuple[int, Mapping[str, Any]] = (0, {})
 
 
@@ -182,18 +181,16 @@ class Optimizer(Naming):
             tracing().after_call(count)
             return
         counted, version = Actions([count]), None
-        had_values = all(
-            t._stored() is not None for t in tensors
-        )  # else an update from before the step would go with it
+        # else an update from before the step would go with it
+        had_values = all(t._stored() is not None for t in tensors)
         try:
             version = self._assign(work, tensors, skip)
             ops.realize(*tensors, *([] if skip is None else [skip]))
             counted.finish()
         except BaseException as failure:
             with deferred():
-                stays = not had_values or isinstance(
-                    failure, errors.FusionError
-                )  # waits for a program without that demand
+                # waits for a program without that demand
+                stays = not had_values or isinstance(failure, errors.FusionError)
                 if (
                     version is not None
                     and tensors[0].node is version
@@ -228,9 +225,8 @@ class Optimizer(Naming):
     def _update_groups(self, work: Sequence[tuple[int, list[int]]], skip: Tensor | None) -> None:
         with provenance(user_site()):  # one look for the user's line, not one per node
             for k, places in work:
-                self._update_group(
-                    k, places, skip
-                )  # nothing here holds its graph when the step runs
+                # nothing here holds its graph when the step runs
+                self._update_group(k, places, skip)
 
     def _update_group(self, k: int, places: Sequence[int], skip: Tensor | None) -> None:
         known: dict[tuple[int, DType], Hyperparameters] = {}
@@ -317,9 +313,8 @@ class Optimizer(Naming):
             return
         steps = self.steps
         if len(places) == len(steps) and steps.count(steps[0]) == len(steps):
-            new = [steps[0] + 1] * len(
-                steps
-            )  # for many parameters a loop takes as long as their program
+            # for many parameters a loop takes as long as their program
+            new = [steps[0] + 1] * len(steps)
         else:
             updated = {*places}
             new = [step + (i in updated) for i, step in enumerate(steps)]
@@ -343,9 +338,8 @@ class Optimizer(Naming):
         """A state Tensor of a parameter that has made no step."""
         dtype = dt.float32 if p.dtype.is_half else p.dtype
         first = np.full(self.state_shape(what, p), self.initial(what, group))
-        return tracing().outside(
-            lambda: ops.tensor(first, dtype, p.device)
-        )  # a jitted function reads it anew at every call
+        # a jitted function reads it anew at every call
+        return tracing().outside(lambda: ops.tensor(first, dtype, p.device))
 
     # ------------------------------------------------------------ what a subclass defines
 

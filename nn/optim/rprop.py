@@ -171,9 +171,8 @@ class RMSprop(Optimizer):
         variance = new["square_avg"]
         if "centered" in hyper:
             new["grad_avg"] = state["grad_avg"] + hyper["1 - alpha"] * (grad - state["grad_avg"])
-            variance = ops.maximum(
-                variance - new["grad_avg"] * new["grad_avg"], 0.0
-            )  # rounded, it may be less
+            # rounded, it may be less
+            variance = ops.maximum(variance - new["grad_avg"] * new["grad_avg"], 0.0)
         step = grad / (variance.sqrt() + hyper["eps"])
         if "momentum" in hyper:
             step = new["momentum_buffer"] = hyper["momentum"] * state["momentum_buffer"] + step

@@ -82,6 +82,5 @@ class SGD(Optimizer):
             - hyper["lr"]
             * (grad + hyper["momentum"] * velocity if "nesterov" in hyper else velocity)
         )
-        state["momentum_buffer"].assign(
-            velocity
-        )  # after what reads the old one, so that both are written in place
+        # after what reads the old one, so that both are written in place
+        state["momentum_buffer"].assign(velocity)

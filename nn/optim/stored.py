@@ -88,9 +88,8 @@ def load_state_dict(optimizer: Kept, state: Any) -> None:
         _fitting(f"{name}: parameter {i}", optimizer, i, group, entry)
         for i, (group, entry) in pairs
     ]
-    ops.realize(
-        *(value for _, values in states for value in values.values())
-    )  # what is lazy may fail
+    # what is lazy may fail
+    ops.realize(*(value for _, values in states for value in values.values()))
     for own, group in zip(optimizer.param_groups, groups, strict=True):
         for what, value in group.items():
             if what not in ("params", "param_names"):

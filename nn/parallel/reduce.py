@@ -40,9 +40,8 @@ def reduced(world: World, values: Storage, mean: bool) -> Storage:
     if world.comm is None:
         return values
     total, size = allocate(values.dtype, values.shape), values.dtype.itemsize
-    bounds = [
-        size * (values.shape[0] * rank // world.size) for rank in range(world.size + 1)
-    ]  # of each process's part, in bytes
+    # of each process's part, in bytes
+    bounds = [size * (values.shape[0] * rank // world.size) for rank in range(world.size + 1)]
     counts = [end - start for start, end in pairwise(bounds)]
     own = counts[world.rank]
     parts = np.empty((world.size, own), np.uint8)

@@ -40,9 +40,8 @@ class Layout:
         self.offsets: dict[int, int] = {}
         for i in self.small:
             self.offsets[i], end = end, _aligned(end + image.host[i], 16)
-        self.head = (
-            end - self.status
-        )  # bytes that one upload brings: the status and the small inputs
+        # bytes that one upload brings: the status and the small inputs
+        self.head = end - self.status
         for i in self.large:
             self.offsets[i] = _aligned(end)
             end = self.offsets[i] + image.host[i]

@@ -14,9 +14,8 @@ from ... import locks
 from . import images
 from .driver import Built, Driver, Module, Usage
 
-Texts = Mapping[
-    str, Callable[[], str]
-]  # what makes the CUDA C of a kernel, by the symbol that its functions' names begin with
+# what makes the CUDA C of a kernel, by the symbol that its functions' names begin with
+Texts = Mapping[str, Callable[[], str]]
 
 
 def phase_symbol(symbol: str, phase: int) -> str:

@@ -45,12 +45,10 @@ class Replay:
             if 0 < nbytes <= SMALL
         }
         self._results = Results(sizes, executable.gpu)
-        self._credit: float = (
-            WORTH * KEPT
-        )  # runs by which replays are ahead of what making graphs has cost
-        self._is_possible = (
-            len(frame.rest) >= FEWEST and executable.timings is None
-        )  # a graph has no times between launches
+        # runs by which replays are ahead of what making graphs has cost
+        self._credit: float = WORTH * KEPT
+        # a graph has no times between launches
+        self._is_possible = len(frame.rest) >= FEWEST and executable.timings is None
         self._failed: CheckFailed | None = None
 
     def execute(self) -> None:

@@ -19,9 +19,8 @@ from ..buffer import size_class
 
 PIECE = 4 << 20  # bytes: about 0.1 ms on the bus, a hundred times what starting a copy takes
 PIECES = 4
-DIRECT = (
-    64 << 10
-)  # bytes up to which CUDA itself takes a copy of what is uploaded before it returns
+# bytes up to which CUDA itself takes a copy of what is uploaded before it returns
+DIRECT = 64 << 10
 
 _view = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
     ("PyMemoryView_FromMemory", ctypes.pythonapi)

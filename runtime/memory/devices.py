@@ -146,9 +146,8 @@ def check_device(device: object) -> str | None:
     if device is None or (type(device) is str and device == CPU):
         return device
     try:
-        text = (
-            f"cuda:{device}" if type(device) is int else str(device)
-        )  # a device of torch counts by its name
+        # a device of torch counts by its name
+        text = f"cuda:{device}" if type(device) is int else str(device)
     except Exception:  # whatever the text of something else raises
         text = ""
     if kind_of(text) in Kinds.by_name:

@@ -191,9 +191,8 @@ class Leaf:
 cached: weak_table.Table[
     Storage
 ] = {}  # by id of a computed Node, which its Storage keeps alive, or the reverse
-copies: weakref.WeakKeyDictionary[Node, Storage] = (
-    weakref.WeakKeyDictionary()
-)  # of each COPY that was needed
+# of each COPY that was needed
+copies: weakref.WeakKeyDictionary[Node, Storage] = weakref.WeakKeyDictionary()
 
 
 def leaf(storage: Storage) -> Node:

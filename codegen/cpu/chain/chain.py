@@ -46,11 +46,12 @@ from ..chunks import Chunks, Tuning
 from .tiles import Product, every, product_loops, transposed
 
 TASKS = 16  # wanted, to balance, whatever the number of threads
+# by vectors of a block, beside 4 to 7: attention of 256 x 64, Zen 4
 COST_OF_ROW = {
     1: 1.17,
     2: 1.06,
     3: 1.03,
-}  # by vectors of a block, beside 4 to 7: attention of 256 x 64, Zen 4
+}
 COST_OF_SUMMED_ROW = {1: 1.03, 2: 1.01}  # its gradients, also of 577 and 1030 rows
 MOST_VECTORS = 7  # of the rows of a block
 MIN_COLUMNS = 256  # of a block, over which rescaling costs little

@@ -30,9 +30,8 @@ MOST_K = 512
 MOST_TILES = 8  # tiles of lanes in a task
 CANDIDATE_TILES = 4  # shapes of tiles that tuning tries
 TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
-TASK_WORK = (
-    1 << 18
-)  # multiply-adds of a task, about 2 us: less would not pay for packing and handing it out
+# multiply-adds of a task, about 2 us: less would not pay for packing and handing it out
+TASK_WORK = 1 << 18
 MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
 MIN_DIRECT_ROWS = 24
 PAGE = 4000  # bytes: steps of k so far apart cost a TLB entry each and fall into few cache sets

@@ -29,10 +29,11 @@ from ..chunks import Tuning
 from ..prefetch import PREFETCHED, prefetches
 from .products import LineTask
 
+# steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
 STEPS = {
     32: (4, 4),
     16: (4, 2),
-}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
+}
 
 IN_PLACE_ROWS = (
     8  # of the small factor: more of them, a power of two apart, push each other out of L1
@@ -57,9 +58,8 @@ class _Block(LineTask):
         self.hints = lies_beyond(p, p.factor(p.lane_factor, p.itself), target.l2)
         block = self._lanes_of_block()
         self.place(block, (), float(p.m * block * p.k) / 4)
-        self.pitch = block + (
-            3 * p.width if p.m > 1 else 0
-        )  # rows of sums do not fall into one cache set
+        # rows of sums do not fall into one cache set
+        self.pitch = block + (3 * p.width if p.m > 1 else 0)
         self.sums = Buf("sums", self.dtype, p.m * self.pitch, SCRATCH)
         small = p.factor(p.row_factor, p.itself)
         along_k = contiguous(small, p.reduced[-1][-1]) and p.m > IN_PLACE_ROWS

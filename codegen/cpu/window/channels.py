@@ -40,9 +40,8 @@ def choose_tile(w: Windows) -> Tile | None:
     """The best tile of vectors of channels, whole lines and places; None if no panel is small
     enough."""
     registers = w.target.registers
-    most = (
-        registers - 12 if registers >= 32 else registers - 4
-    )  # what the transposition of a tile leaves free
+    # what the transposition of a tile leaves free
+    most = registers - 12 if registers >= 32 else registers - 4
     wide = min(4, panel_vectors(w))
     shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1))
     fitting = [

@@ -15,9 +15,8 @@ from ....ir.loops.walk import indices, postorder
 from ...kernels import loop_axes
 from .problem import Windows
 
-Element = Callable[
-    [dict[Var, Index], Index, Index], Stmt
-]  # stores one, given its k, their row-major position, its channel
+# stores one, given its k, their row-major position, its channel
+Element = Callable[[dict[Var, Index], Index, Index], Stmt]
 
 
 def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:

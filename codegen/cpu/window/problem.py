@@ -255,9 +255,8 @@ class Units:
         it."""
         w = self.w
         read = w.source.substitute(at | self.at_line(first_line + var(self.block)))
-        beyond = (
-            w.places[-2] if w.lines % self.block.extent else None
-        )  # the last block has lines that do not exist
+        # the last block has lines that do not exist
+        beyond = w.places[-2] if w.lines % self.block.extent else None
         return Footprint(
             w.p, w.source, read, {*w.reduced, w.places[-1], self.block}, w.source.sure(beyond)
         )

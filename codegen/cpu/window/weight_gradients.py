@@ -36,9 +36,8 @@ def choose_tile(w: Windows) -> Tile:
     ]
 
     def cycles(o: int, r: int, x: int) -> float:
-        loads = (
-            1.5 * o + 2.0 * r * x
-        )  # a vector that crosses a cache line counts twice; windows nearly always do
+        # a vector that crosses a cache line counts twice; windows nearly always do
+        loads = 1.5 * o + 2.0 * r * x
         return max(step_cycles(o * r * x, loads), _stream_cycles(w, o, r))
 
     return best_tile((w.m, w.lines, w.line), fitting, cycles)

@@ -109,12 +109,13 @@ class RowBlock(Task):
         following = mask_of([Range(var(part) + 1, 0, self.parts)])
         ahead = self._unless_ruled_out(var(part) + 1, self._fetched(var(part) + 1))
         now = self._unless_ruled_out(var(part), self._columns(var(part)))
+        # all have read what the next block overwrites
         body: list[Stmt] = [
             Wait(0),
             If(following, ahead),
             Commit(),
             *now,
-        ]  # all have read what the next block overwrites
+        ]
         return [
             *self._unless_ruled_out(Index(), self._fetched(Index())),
             Commit(),

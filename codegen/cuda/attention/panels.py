@@ -25,9 +25,8 @@ from .tiles import SIDE, VECTOR, Fragments, Square, Tile
 COLUMNS = (64, 32, 16)  # of a block
 LineAt = Callable[[Index], SpacePosition]
 LineMask = Callable[[Index], Mask]
-Value = Callable[
-    [SpacePosition, Index, Mask], Node
-]  # at a place of the space, of an element; 0 where the guard does not hold
+# at a place of the space, of an element; 0 where the guard does not hold
+ValueAt = Callable[[SpacePosition, Index, Mask], Node]
 
 
 @dataclass
@@ -38,7 +37,7 @@ class Panel:
     dtype: DType
     width: int
     padded: int
-    value: Value
+    value: ValueAt
 
     @property
     def vector(self) -> int:
@@ -120,16 +119,15 @@ class Panels:
             and p.length() > COLUMNS[0]
             and all(panel.lies_in_pieces(p.own_position) for panel in self.columns)
         )
-        self.slots = (
-            2 if arrive else 1
-        )  # blocks of columns in shared memory: the next one arrives while one is multiplied
+        # blocks of columns in shared memory: the next one arrives while one is multiplied
+        self.slots = 2 if arrive else 1
 
     def _of_result(self, panels: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
         panel = self._panel(panels, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))
         panel.padded = max(panel.padded, self.tile(SIDE, r.width).padded)
         return panel
 
-    def _panel(self, panels: dict[Node, Panel], name: str, width: int, value: Value) -> Panel:
+    def _panel(self, panels: dict[Node, Panel], name: str, width: int, value: ValueAt) -> Panel:
         """Equal factors are one panel."""
         element = self._elements.setdefault(width, Var("c", width))
         key = value(self.p.own_position, var(element), ())

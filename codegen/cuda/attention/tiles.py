@@ -101,10 +101,11 @@ class Square(Tile):
     of a line of threads."""
 
     def __init__(self, dtype: DType, rows: int, width: int, apart: bool) -> None:
+        # steps: that are loaded at once
         self.steps, each = (
             VECTOR // dtype.itemsize,
             -(-width // SIDE),
-        )  # steps: that are loaded at once
+        )
         self.vector = 1 if apart else min(each, self.steps)
         self.vectors = -(-each // self.vector)
         padded = self.vector * self.vectors * SIDE

@@ -17,10 +17,11 @@ from .operand import stored_factor
 
 MULTIPROCESSORS = 132
 PRODUCTS = 128  # a cycle of a multiprocessor
+# the same on tensor cores, by bytes of a factor: mma.sync reaches 0.6 of what they can
 TENSOR_PRODUCTS = {
     2: 600,
     4: 300,
-}  # the same on tensor cores, by bytes of a factor: mma.sync reaches 0.6 of what they can
+}
 THREADS = 1024  # that work at a time on a multiprocessor with registers for sums
 LATENCY = 900  # cycles of a step of tiles: memory, barriers, registers to shared memory and back
 BLOCK = 3000  # cycles to start a block, fill its first tile and write its results
@@ -31,9 +32,8 @@ CACHED = 24  # bytes from the level-2 cache to a multiprocessor a cycle
 LOADED = 0.25
 SUMS = 256  # bytes of sums in the registers of a thread
 MOST_PARTS = 64  # blocks that share a sum
-PARTIAL = (
-    1 << 26
-)  # bytes of such sums: more would not stay in the level-2 cache, and would be unexpected memory
+# bytes of such sums: more would not stay in the level-2 cache, and would be unexpected memory
+PARTIAL = 1 << 26
 LEAST_STEPS = 4  # tiles of k for each of them
 # products a cycle of a multiprocessor whose threads load both factors of each from the caches
 ONE_BY_ONE = 8

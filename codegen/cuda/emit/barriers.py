@@ -50,9 +50,8 @@ class Order:
 
     barrier: set[int] = field(default_factory=set)  # before it
     combine: dict[int, list[Buf]] = field(default_factory=dict)  # before it
-    restart: dict[int, list[Buf]] = field(
-        default_factory=dict
-    )  # before it: all threads but the first begin anew
+    # before it: all threads but the first begin anew
+    restart: dict[int, list[Buf]] = field(default_factory=dict)
     combine_last: dict[int, list[Buf]] = field(default_factory=dict)  # at the end of its body
     ops: dict[Buf, str] = field(default_factory=dict)  # of accumulators
 

@@ -89,9 +89,10 @@ class Function:
 
     def name(self, thing: Buf | Param) -> str:
         if thing not in self.names:
+            # i counts registers
             self.names[thing] = self.writer.name(
                 f"{thing.name}_" if thing.name == "i" else thing.name
-            )  # i counts registers
+            )
         return self.names[thing]
 
     @contextmanager

@@ -57,9 +57,8 @@ class Layout:
     unroll: dict[int, int] = field(default_factory=dict)  # of LANES loops, by id
     registers: dict[Buf, int] = field(default_factory=dict)  # elements of one thread
     offsets: dict[Buf, int] = field(default_factory=dict)  # bytes in shared memory
-    strides: dict[Buf, int] = field(
-        default_factory=dict
-    )  # bytes from warp to warp, 0 where all share it
+    # bytes from warp to warp, 0 where all share it
+    strides: dict[Buf, int] = field(default_factory=dict)
     extents: dict[Buf, tuple[int, int]] = field(default_factory=dict)  # the bytes of all warps
     shared: int = 0
 

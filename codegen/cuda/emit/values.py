@@ -26,11 +26,12 @@ TYPES = {
     dt.float32: "float",
     dt.float64: "double",
 }
+# as weft.cuh calls them
 OPERATIONS = {
     "add": "weft_sum",
     "mul": "weft_product",
     "max": "weft_largest",
-}  # as weft.cuh calls them
+}
 _SUFFIX = {dt.int32: "", dt.int64: "ll", dt.uint32: "u", dt.uint64: "ull"}
 
 

@@ -45,9 +45,8 @@ from .vectors import vector
 TOGETHER = 4  # steps whose values are added at once
 MOST_WARPS = 16
 LEAST_STEPS = 8  # of a warp: fewer are not worth adding one more partial sum
-MANY_WARPS = (
-    1 << 11
-)  # that keep all multiprocessors busy: with so many tiles, a tile needs one warp
+# that keep all multiprocessors busy: with so many tiles, a tile needs one warp
+MANY_WARPS = 1 << 11
 LANE_THREADS = 128  # of a block where one thread does all steps of a lane
 MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 

@@ -22,10 +22,11 @@ THREADS = 256
 FEW_THREADS = 128  # of a block where there are not many blocks
 MANY = 1 << 14  # threads: about 128 for each multiprocessor; with fewer, a thread takes less
 MANY_BLOCKS = 1024  # several for each multiprocessor; with fewer, a thread works in fewer rounds
+# (most operations an element, rounds of a thread): loads under way at once
 ROUNDS = (
     (12, 4),
     (60, 2),
-)  # (most operations an element, rounds of a thread): loads under way at once
+)
 
 
 def lower_flat(k: KernelAxes, lane_group: list[Var] | None) -> Lowered:

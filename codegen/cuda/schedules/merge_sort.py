@@ -31,9 +31,8 @@ STEP_WORK = 8  # operations of a comparison
 
 Record = tuple[Node, Node]  # (the word that is compared, the place)
 Key = Callable[[Index, Index, Mask], Node]
-Done = Callable[
-    [Index, Index, Record], list[Stmt]
-]  # (line, position in the order, record) -> what to do
+# (line, position in the order, record) -> what to do
+Done = Callable[[Index, Index, Record], list[Stmt]]
 
 
 @dataclass

@@ -169,9 +169,8 @@ def _pieces(s: _Scan, line: list[Index], carry: Buf, first: Index, count: int) -
     value = s.value(line, start + var(lane), () if inside.always else (inside,))
     if not inside.always:
         value = node(Op.WHERE, (condition(inside), value, const(s.start, s.node.dtype)))
-    own = var(thread) * (NEIGHBOURS + 1) + var(
-        e
-    )  # an odd step from thread to thread: no two of a warp in one bank
+    # an odd step from thread to thread: no two of a warp in one bank
+    own = var(thread) * (NEIGHBOURS + 1) + var(e)
     of_lane = var(lane) + var(lane) // NEIGHBOURS
     add: list[Stmt] = [
         Reduce(acc, Index(), s.kind, load(tile, own)),

@@ -43,9 +43,8 @@ from .grid import flat_phase
 from .merge_sort import Phases, Record, Records
 from .vectors import vector
 
-MOST_STEPS = (
-    1 << 22
-)  # indices that all elements together look at, up to which nothing needs to be sorted
+# indices that all elements together look at, up to which nothing needs to be sorted
+MOST_STEPS = 1 << 22
 THREADS = 256
 WARPS_OF_BLOCK = 4
 WIDE = (
@@ -145,9 +144,8 @@ def _ends(keys: Buf, i: Index, steps: int, begin: Buf, end: Buf) -> list[Stmt]:
     mine = load(keys, i)
     first, last = Range(i, 1, steps + 1), Range(i, 0, steps - 1)
     before = node(Op.ADD, (load(keys, i - 1, (first,)), const(1, dt.int64)))
-    before = node(
-        Op.WHERE, (condition(first), before, const(0, dt.int64))
-    )  # one more than that of the update before
+    # one more than that of the update before
+    before = node(Op.WHERE, (condition(first), before, const(0, dt.int64)))
     after = node(Op.WHERE, (condition(last), load(keys, i + 1, (last,)), const(places, dt.int64)))
     own = Index({Gathered(mine, places): 1})
     starts = Range(own + 1 - Index({Gathered(before, places + 1): 1}), 1, places + 2)
@@ -162,9 +160,8 @@ def _add_sums(s: Scatter, p: Phases, order: Buf, begin: Buf, end: Buf) -> None:
     warp, lane, step = Var("w", WARPS_OF_BLOCK), Var("l", row), Var("r", s.steps)
     place = var(grid) * WARPS_OF_BLOCK + var(warp)
     count = node(Op.SUB, (load(end, place), load(begin, place)))
-    left = Index(const=s.steps) - Index(
-        {Gathered(count, s.steps + 1): 1}
-    )  # so that left + r < steps says r < count
+    # so that left + r < steps says r < count
+    left = Index(const=s.steps) - Index({Gathered(count, s.steps + 1): 1})
     nth = node(Op.ADD, (load(begin, place), counter(var(step))))
     update = unravel(
         Index({Gathered(load(order, Index({Gathered(nth, s.steps): 1})), s.steps): 1}), s.at_shape

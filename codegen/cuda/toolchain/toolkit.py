@@ -14,11 +14,12 @@ from typing import Literal
 from .... import options
 
 LIBRARIES = ("lib", "lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
+# folders of site-packages/nvidia, of CUDA 13 and of CUDA 12
 WHEELS = (
     "cu13",
     "cuda_nvrtc",
     "cuda_nvcc",
-)  # folders of site-packages/nvidia, of CUDA 13 and of CUDA 12
+)
 
 
 def roots() -> Iterator[str]:
@@ -46,9 +47,8 @@ def tool(name: str) -> str | None:
 
 
 Output = Literal["cubin", "ptx"]
-Run = Callable[
-    [str, dict[str, str], list[str], Output], tuple[bytes, str]
-]  # of text, headers by name, options, output
+# of text, headers by name, options, output
+Run = Callable[[str, dict[str, str], list[str], Output], tuple[bytes, str]]
 
 # As IEEE has it: a*b+c is rounded twice unless the text says fma, quotients and roots are exact,
 # nothing is flushed to zero.

@@ -1,5 +1,5 @@
-"""Base of the Tensor: its Node, its memory and ways to read it. In: a Node or memory. Out: shapes,
-NumPy arrays, Python numbers, text.
+"""The readable part of a Tensor: its Node, its memory and ways to read it. In: a Node or
+memory. Out: shapes, NumPy arrays, Python numbers, text.
 
 Reading a value computes it; describing a Tensor (shape, repr) never does.
 """
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+# each standard contains the earlier ones
 API_VERSIONS = (
     "2021.12",
     "2022.12",
     "2023.12",
     "2024.12",
-)  # each standard contains the earlier ones
+)
 
 
 def _numpy_dtype(dtype: object) -> np.dtype:
@@ -47,7 +48,7 @@ def _numpy_dtype(dtype: object) -> np.dtype:
         raise errors.DTypeError(f"__array__: NumPy has no dtype {brief(dtype)}") from None
 
 
-class Value(AnyTensor):
+class Readable(AnyTensor):
     """The methods of a Tensor that make no other Tensor."""
 
     __slots__ = ()
@@ -104,7 +105,7 @@ class Value(AnyTensor):
             )
 
     def _check_gradient(self, gradient: object) -> None:
-        if not isinstance(gradient, Value):
+        if not isinstance(gradient, Readable):
             raise errors.DTypeError(
                 f"grad: a gradient must be a Tensor or None, not {brief(gradient)}"
             )
