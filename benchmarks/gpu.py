@@ -2,9 +2,9 @@
 results.json.
 
     python benchmarks/gpu.py                                    # everything, within 8 minutes
-    python benchmarks/gpu.py --wheels wheels --out results      # what is missing is installed from
-    a folder first python benchmarks/gpu.py --only products --peers torch python benchmarks/gpu.py
-    --device cpu --small --peers ""    # does the script itself work
+    python benchmarks/gpu.py --wheels wheels --out results      # installs what is missing first
+    python benchmarks/gpu.py --only products --peers torch
+    python benchmarks/gpu.py --device cpu --small --peers ""    # does the script itself work
 
 Every result is compared with NumPy's in float64 before it is timed, training by the losses of its
 first steps. A time is the median of --rounds, in which the systems take turns; one is some calls

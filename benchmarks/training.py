@@ -1,9 +1,9 @@
 """Training steps beside torch's. In: networks of the examples and of teaching libraries. Out:
 microseconds a step, from one run.
 
-    python benchmarks/training.py                        # every network; without torch, only Weft's
-    columns python benchmarks/training.py --only sine --rounds 9 python benchmarks/training.py
-    --torch-compile        # one column more
+    python benchmarks/training.py                        # every network
+    python benchmarks/training.py --only sine --rounds 9
+    python benchmarks/training.py --torch-compile        # one column more
 
 Both start from the same weights and take the same batches; the losses of the first steps are
 compared before anything is timed. Each round times the systems in turns; a figure is the median of

@@ -1,9 +1,8 @@
 """Learns to write, one character after the other. In: a text file, or nothing. Out: the loss on
 held-out text, and new text.
 
-    python examples/char_transformer.py                                     # reviews of films that
-    a small grammar writes python examples/char_transformer.py --text book.txt --prompt "It was "  #
-    a text of yours
+    python examples/char_transformer.py   # reviews of films that a small grammar writes
+    python examples/char_transformer.py --text book.txt --prompt "It was "  # a text of yours
 
 A decoder-only transformer (Vaswani et al. 2017, normalised before each part as by Radford et al.
 2019): each character is guessed from at most --context before it. The loss is in nats a character;

@@ -1,9 +1,10 @@
 """Trains one network in several processes. In: scikit-learn's digits. Out: the same model in each,
 and its test accuracy.
 
-python -m weft.nn.parallel -n 2 examples/distributed.py    # two processes, each on half of every
-batch python examples/distributed.py                             # one, with the same numbers but
-for their rounding
+    # two processes, each on half of every batch
+    python -m weft.nn.parallel -n 2 examples/distributed.py
+    # one, with the same numbers but for their rounding
+    python examples/distributed.py
 """
 
 from __future__ import annotations

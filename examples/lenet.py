@@ -1,10 +1,12 @@
 """Trains LeNet-5 on handwritten digits or clothes. In: idx files, or nothing. Out: the test
 accuracy after each epoch.
 
-python examples/lenet.py                       # MNIST if it can be downloaded, else 1,797 embedded
-digits WEFT_DATA_DIR=folder python examples/lenet.py  # the folder holds train-images-idx3-ubyte.gz
-and so on python examples/lenet.py --dataset fashion --checkpoint run.safetensors    # after Ctrl-C:
---resume run.safetensors
+    # MNIST if it can be downloaded, else 1,797 embedded digits
+    python examples/lenet.py
+    # the folder holds train-images-idx3-ubyte.gz and so on
+    WEFT_DATA_DIR=folder python examples/lenet.py
+    # after Ctrl-C: --resume run.safetensors
+    python examples/lenet.py --dataset fashion --checkpoint run.safetensors
 """
 
 from __future__ import annotations

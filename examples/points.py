@@ -1,8 +1,8 @@
 """Separates points of two classes in the plane. In: one of six point sets. Out: how many points are
 on the right side.
 
-    python examples/points.py --dataset spiral python examples/points.py --dataset xor --plot
-    xor.png    # the boundary that was found, and the curves
+    python examples/points.py --dataset spiral
+    python examples/points.py --dataset xor --plot xor.png    # the boundary and the curves
 
 The sets are those that MiniTorch trains on (https://minitorch.github.io).
 """

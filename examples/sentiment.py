@@ -1,10 +1,12 @@
 """Tells praise from blame in film reviews. In: SST-2's files, or nothing. Out: the accuracy on
 unseen sentences after each epoch.
 
-    python examples/sentiment.py                              # SST-2 if it can be downloaded, else
-    reviews of a small grammar WEFT_DATA_DIR=folder python examples/sentiment.py         #
-    folder/sst2 holds train.tsv and dev.tsv of GLUE python examples/sentiment.py --classify "warm
-    and funny"  # what it makes of a sentence of yours, in the end
+    # SST-2 if it can be downloaded, else reviews of a small grammar
+    python examples/sentiment.py
+    # folder/sst2 holds train.tsv and dev.tsv of GLUE
+    WEFT_DATA_DIR=folder python examples/sentiment.py
+    # what it makes of a sentence of yours, in the end
+    python examples/sentiment.py --classify "warm and funny"
 
 A convolutional network over word vectors (Kim 2014, Convolutional Neural Networks for Sentence
 Classification) that starts from random vectors, or with --glove from those of a file. What is

@@ -1,8 +1,9 @@
 """Choices by position that all lanes share, made once a line. In: stores of a LANES loop. Out:
 statements without such choices.
 
-    before   for g < 3: for l lanes: out[8*g + l] = where(g < 1, a[8*g + l] if g < 1, b[8*g + l - 8]
-    if 0 <= g - 1 < 2) after    for g < 3: if g < 1: for l lanes: out[8*g + l] = a[8*g + l]
+    before   for g < 3: for l lanes:
+                 out[8*g + l] = where(g < 1, a[8*g + l] if g < 1, b[8*g + l - 8] if 0 <= g - 1 < 2)
+    after    for g < 3: if g < 1: for l lanes: out[8*g + l] = a[8*g + l]
                         if 1 <= g < 3: for l lanes: out[8*g + l] = b[8*g + l - 8]
 
 Joins have them: a line of a join is a line of one of its parts, and no other part is looked at.

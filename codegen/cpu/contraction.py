@@ -1,12 +1,13 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
 windows   for task: copy what the windows cover; tiles of places x channels, sums in registers;
-epilogue, pools included outer     few steps of k, straight to the output
-u @ v.T stream    a matrix contiguous along its own axis, read once against few rows; sums in L1
-x @ W, A.T @ v dot       lanes over k, sums in registers
-x @ W.T, A @ v packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in
-registers; epilogue phases    one after the other, where residues of the axes make several problems
-of a contraction
+          epilogue, pools included
+outer     few steps of k, straight to the output: u @ v.T
+stream    a matrix contiguous along its own axis, read once against few rows; sums in L1: x @ W,
+          A.T @ v
+dot       lanes over k, sums in registers: x @ W.T, A @ v
+packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
+phases    one after the other, where residues of the axes make several problems of a contraction
 
 Either factor may be the matrix that is read once: the roles of rows and lanes do not depend on the
 layout of the output. What bounds such contractions is memory, so that the matrix is neither packed

@@ -1,12 +1,13 @@
 """Schedules of maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In:
 a Kernel. Out: Loops.
 
-rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes short         for
-chunk: for row: write lanes, each with its short reductions unrolled rows + sums   for chunk: sums
-of each column; for row: as rows, and add to the sums; then leave them to codegen/cpu/column_sums.py
-columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes flat
-for chunk: write lanes tiny          for row: for element: combine; for element: write     one
-chunk, no lanes: the least code
+rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
+short         for chunk: for row: write lanes, each with its short reductions unrolled
+rows + sums   for chunk: sums of each column; for row: as rows, and add to the sums; then leave them
+              to codegen/cpu/column_sums.py
+columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
+flat          for chunk: write lanes
+tiny          for row: for element: combine; for element: write; one chunk, no lanes: the least code
 """
 
 from __future__ import annotations

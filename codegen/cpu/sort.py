@@ -2,9 +2,10 @@
 of one ARGSORT. Out: Loops.
 
 ranks         for chunk: lanes over lines: for each pair of elements: the one that sorts later moves
-up a place radix         for chunk: for line: for each digit, the lowest first: count; running sums;
-move every element to its place blocks        the same for few long lines, each step a phase whose
-chunks are blocks of a line
+              up a place
+radix         for chunk: for line: for each digit, the lowest first: count; running sums; move every
+              element to its place
+blocks        the same for few long lines, each step a phase whose chunks are blocks of a line
 
 Keys are unsigned integers in the order of the values, so that one code serves every dtype. A record
 is a key with the place its element came from: one 64-bit word where the key has at most 32 bits,

@@ -1,8 +1,9 @@
 """Blocked summation: an accumulator adds up a few terms, then hands over to the next. In: a loop
 that sums. Out: nested loops.
 
-    before    for i < 512: sum += x[i] after     for a < 8: { s1 = 0; for b < 8: { s0 = 0; for c <
-    8: s0 += x[64*a + 8*b + c]; s1 += s0 }; sum += s1 }
+    before    for i < 512: sum += x[i]
+    after     for a < 8: { s1 = 0; for b < 8: { s0 = 0; for c < 8: s0 += x[64*a + 8*b + c]; s1 += s0
+              }; sum += s1 }
 
 The error of a sum grows with the additions that follow each other, here 24 instead of 512 (Higham,
 SIAM Journal on Scientific Computing 14, 1993).

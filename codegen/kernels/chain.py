@@ -1,8 +1,9 @@
 """A chain of contractions taken apart. In: a chain Kernel. Out: its axes, the values of its
 factors, what each stage computes.
 
-    S[i, j] = sum_d Q[i, d] K[j, d]    stage 0: max_j    stage 1: sum_j exp(...), kept as P    O[i,
-    c] = sum_j P[i, j] V[j, c]
+    S[i, j] = sum_d Q[i, d] K[j, d]
+    stage 0: max_j    stage 1: sum_j exp(...), kept as P
+    O[i, c] = sum_j P[i, j] V[j, c]
 
 A value's stage is the number of reductions along its row that it waits for.
 """

@@ -1,8 +1,8 @@
 """Masks of a chain: the parts of its space that one rules out. In: a Chain; the mask as an
 expression. Out: its condition, ranges of indices.
 
-    causal: S where j <= i, else -inf     columns first_j.. of rows ..last_i matter only if first_j
-    <= last_i
+    causal: S where j <= i, else -inf
+    columns first_j.. of rows ..last_i matter only if first_j <= last_i
 """
 
 from __future__ import annotations

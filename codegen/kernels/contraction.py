@@ -2,7 +2,7 @@
 Kernel. Out: Problems.
 
     out[b, i, j] = sum_k A[b, i, k] * B[b, j, k]      i rows, j lanes, k reduced, each possibly
-    several axes
+                                                      several axes
 
 The lane side is the factor that holds the output's contiguous axis. Convolutions, their gradients
 and matrix products differ only in the indices that `ir/graph/views.py: push` gives: implicit GEMM.

@@ -2,8 +2,8 @@
 that keeps a value.
 
     store out0[i] = log(in0[i]) + in1[i]
-->  check 0 <= cast(bad) < 1, bad = (~finite(log(in0[i])) & finite(in0[i])) | (~finite(log(in0[i]) +
-in1[i]) & ..)
+->  check 0 <= cast(bad) < 1
+    bad = (~finite(log(in0[i])) & finite(in0[i])) | (~finite(log(in0[i]) + in1[i]) & ..)
     store out0[i] = log(in0[i]) + in1[i]
 
 A Check fails where an operation gives a value that is not finite though its operands are, unless a

@@ -2,8 +2,7 @@
 each class, shorter axes.
 
     out[i] = sum_k g[(i + p - k) / s] * w[k]  where s divides i + p - k       most products are 0
-    out[s*i + r] = sum_k g[i - k + c] * w[s*k + k0]  for each r               no condition, no
-    division
+    out[s*i + r] = sum_k g[i - k + c] * w[s*k + k0]  for each r   no condition, no division
 
 The input gradient of a strided convolution has such a mask. Residues that follow each other by a
 constant step in every axis, and leave axes of the same extents, are one class: the number of the

@@ -2,7 +2,7 @@
 that column as a vector.
 
     x[3*lane + c] for c < 3     three vectors of consecutive elements, loaded once, from which each
-    column is picked
+                                column is picked
 
 By halves while the row is even (elements 0, 2, .. or 1, 3, .. of two vectors), which columns share;
 then from all that are left.

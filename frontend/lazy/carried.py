@@ -2,7 +2,7 @@
 Out: what it keeps for later.
 
     v = A @ w; r = v.norm(); w = v / r; r.item()      # in a loop: w waits, and is made of v, which
-    no program has kept
+                                                      no program has kept
 
 The first program computes r alone. The second one computes v again, and with it the next v, r: now
 v becomes an output, and w a value over that memory. So the third program begins there, as do all

@@ -27,8 +27,9 @@ def matmul_precision(precision: str | None = None) -> str | Restored:
     how.
 
     "float32"   as IEEE has it: relative errors of about 1e-7 times the square root of the number of
-    products in a sum "tf32"      on tensor cores (compute capability 8.0 and later), several times
-    as fast: factors keep 10 bits of their
+                products in a sum
+    "tf32"      on tensor cores (compute capability 8.0 and later), several times as fast: factors
+                keep 10 bits of their
                 fraction, errors are about 3e-4; sums are of float32
 
     It holds for the rest of the process and all its threads, or inside of a `with` block: `with

@@ -4,10 +4,12 @@ method, of Tensors.
 The annotations of the function's parameters say what is passed to it:
 
     Node            a Node, of a Tensor or anything that makes one: an array, a number, nested lists
-    of numbers Operand         the same, but a Python number stays one, since its dtype is weak
-    Sequence[Node]  a list of Nodes Nested          as given, with Nodes for all Tensors and arrays,
-    also inside lists Label           the name of the first Tensor, for errors; no parameter of the
-    public function anything else   as given: the function checks it (arguments.py)
+                    of numbers
+    Operand         the same, but a Python number stays one, since its dtype is weak
+    Sequence[Node]  a list of Nodes
+    Nested          as given, with Nodes for all Tensors and arrays, also inside lists
+    Label           the name of the first Tensor, for errors; no parameter of the public function
+    anything else   as given: the function checks it (arguments.py)
 
 Each may be `| None`. Leading tensors are positional. A result of Nodes becomes one of Tensors; it
 requires a gradient if one of the given Tensors does.

@@ -2,7 +2,8 @@
 the same sum, fewer.
 
     before   pad(a) + pad(b) + pad(c)                                what x[0], x[2] and x[5] give
-    back to x after    where(i < 2, pad(a), where(i < 5, pad(b), pad(c)))
+                                                                     back to x
+    after    where(i < 2, pad(a), where(i < 5, pad(b), pad(c)))
 
 In a sum of T parts every element has T terms, and in a join it is found by comparing its position.
 Parts that overlap are joined in layers, so that all windows x[i : i + 2] are the sum of two joins.

@@ -2,9 +2,9 @@
 which becomes one kernel.
 
     S[b, i, j] = sum_d q[b, i, d] * k[b, j, d]       a score: a contraction that spans the space (b,
-    i, j) P = exp(S - max_j S) / sum_j ...                 maps of the space, reductions along its
-    rows O[b, i, c] = sum_j P[b, i, j] * v[b, j, c]       a result: a contraction that leaves the
-    space
+                                                     i, j)
+    P = exp(S - max_j S) / sum_j ...                 maps of the space, reductions along its rows
+    O[b, i, c] = sum_j P[b, i, j] * v[b, j, c]       a result: a contraction that leaves the space
 
 What is gained: the space is never stored. Every value of the space has to be used inside it.
 """

@@ -1,8 +1,9 @@
 """Sums over the rows of a kernel join it: chunks of rows leave partial sums, a last phase adds
 them. In: units. Out: a Form.
 
-    before    y = f(x) by rows | sum(g * y) over all rows | w - rate * sum after     one kernel: for
-    each chunk of rows: y, sum of g * y; then for each column: sum of partial sums, w - rate * sum
+    before    y = f(x) by rows | sum(g * y) over all rows | w - rate * sum
+    after     one kernel: for each chunk of rows: y, sum of g * y; then for each column: sum of
+              partial sums, w - rate * sum
 
 What is gained: the rows are read once, and what only the sums need is never stored.
 """

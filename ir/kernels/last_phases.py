@@ -1,8 +1,9 @@
 """Last phases of a kernel of rows: they add partial sums and map the sums. In: a Kernel with
 `columns`. Out: Kernels.
 
-    before    y by rows; sum of g * y over all rows; w - rate * sum after     w - rate * sum over i
-    of parts[i], where parts[i] is the sum of g * y over the rows of chunk i
+    before    y by rows; sum of g * y over all rows; w - rate * sum
+    after     w - rate * sum over i of parts[i], where parts[i] is the sum of g * y over the rows of
+              chunk i
 
 How many parts a sum has is for a schedule to say.
 """

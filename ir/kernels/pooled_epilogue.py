@@ -2,7 +2,7 @@
 Reason or None.
 
     max over i, j of relu(conv[n, c, 2*y + i, 2*x + j])      outer n, c, y, x; a few lines hold
-    whole windows
+                                                             whole windows
 
 The loops of such a kernel run over the contraction's axes without the places in a window; results
 are kept while those of a few lines are reduced. So the contraction must be one that works line by

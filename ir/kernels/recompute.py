@@ -1,8 +1,8 @@
 """Evaluation counts of the values of a kernel in the making. In: units, their edges and outer axes.
 Out: counts.
 
-    y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel,
-    1024 times
+    y[i] = x[i] + x[i-1]    evaluates the x of one element twice; ten such steps in one kernel, 1024
+                            times
 
 What is read under other conditions, as padding sets them, is evaluated again even at the same
 place.

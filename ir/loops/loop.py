@@ -1,19 +1,23 @@
 """The Loops of one kernel: statements over Nodes, the input of every code generator. In: built by
 codegen/. Out: text.
 
-    For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL | WARPS Alloc(buf, init)
-    buf.space = REG | SCRATCH | THREAD Store(buf, index, value, mask)    where the mask holds
+    For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL | WARPS
+    Alloc(buf, init)                  buf.space = REG | SCRATCH | THREAD
+    Store(buf, index, value, mask)    where the mask holds
     Reduce(buf, index, op, value)     combines over the LANES loops between its Alloc and itself
-    If(cond, body)                    cond is a mask of uniform conditions Check(index, extent,
-    site, position)   0 <= index < extent, else the status word says so Prefetch(buf, index, cache)
-    a hint: the element will soon be read; it may lie outside of buf
+    If(cond, body)                    cond is a mask of uniform conditions
+    Check(index, extent, site, position)   0 <= index < extent, else the status word says so
+    Prefetch(buf, index, cache)       a hint: the element will soon be read; it may lie outside of
+                                      buf
 
 On CUDA also, for products on tensor cores, copies that arrive while something else is computed:
 
     Copy(to, at, source, index, size) some neighbours of an argument to SCRATCH, 0 where the mask
-    does not hold Commit()                          ends a group of Copies Wait(groups)
-    until all but the last so many groups have arrived, for all threads of the block Multiply(acc,
-    rows, lanes, ..)    sums of products of two tiles, added to registers
+        does not hold
+    Commit()                          ends a group of Copies
+    Wait(groups)                      until all but the last so many groups have arrived, for all
+                                      threads of the block
+    Multiply(acc, rows, lanes, ..)    sums of products of two tiles, added to registers
 
 Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64,
 LOAD((buf, index, mask)) an element (0 where the mask does not hold). Every index is a flat element

@@ -1,9 +1,9 @@
 """Graph -> Graph: where several maps of one value are stored for a gradient, that value is stored,
 and they are computed again.
 
-    before    a = 0.5 * x; e = 1 + erf(x); y = a * e; ... y @ w ... gradient(a, e)        a, e and y
-    are stored after     a = 0.5 * x; e = 1 + erf(x); y = a * e; ... y @ w ... gradient(a', e')
-    x and y are stored
+    a = 0.5 * x; e = 1 + erf(x); y = a * e; ... y @ w ...
+    before    gradient(a, e)      a, e and y are stored
+    after     gradient(a', e')    x and y are stored
 
 What is gained: memory, and its traffic. A copy is made distinct by a DETACH under it, which
 vanishes at lowering. Maps of what is stored anyway, as those of a norm, are left alone: UNet's step

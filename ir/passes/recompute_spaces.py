@@ -2,8 +2,9 @@
 that none of them stores it.
 
     before    S -> P -> O ... loss ... dO -> dS(P) -> dQ        P is needed on both sides of the
-    loss: stored, T x T after     S -> P -> O ... loss ... dO;  S' -> P' -> dS' -> dQ     only the
-    maximum and the sum of each row are stored
+                                                                loss: stored, T x T
+    after     S -> P -> O ... loss ... dO;  S' -> P' -> dS' -> dQ     only the maximum and the sum
+                                                                      of each row are stored
 
 What is gained: attention's gradients need memory for rows, not for scores. A copy is made distinct
 by a DETACH under its product, which vanishes at lowering. Where the parts would not become chains

@@ -1,9 +1,8 @@
 """Reductions in two steps, where one would leave threads or lanes idle. In: a REDUCE. Out: the same
 value, of partial results.
 
-    before    sum(x[16777216])                after    sum(sum(reshape(x, [128, 131072]), 1), 0)
-              sum(x[65536, 8], 0)                      sum(sum(reshape(x, [4, 2048, 8, 8]), 1), (0,
-              1))
+    sum(x[16777216])       ->  sum(sum(reshape(x, [128, 131072]), 1), 0)
+    sum(x[65536, 8], 0)    ->  sum(sum(reshape(x, [4, 2048, 8, 8]), 1), (0, 1))
 
 How often it is cut depends on shapes alone, so the order of all sums is fixed.
 """

@@ -1,8 +1,9 @@
 """Sums of products over windows in parts, where one would leave threads idle or need too large a
 panel. In: a REDUCE. Out: the same value, of partial results; None where one step is better.
 
-    before    dw[o, c, ky, kx] = sum(dy[n, o, y, x] * x[n, c, y + ky, x + kx], (n, y, x)) after
-    dw = sum(parts, 0),  parts[p, o, c, ky, kx] = sum(the same for N / P images, (n, y, x))
+    before    dw[o, c, ky, kx] = sum(dy[n, o, y, x] * x[n, c, y + ky, x + kx], (n, y, x))
+    after     dw = sum(parts, 0),  parts[p, o, c, ky, kx] = sum(the same for N / P images, (n, y,
+              x))
 
 A weight gradient adds up many places for each of the few of a kernel, and its parts read different
 ones, so that each copies only what it needs. A convolution is the other way round: its results are

@@ -1,8 +1,8 @@
 """Graph -> Graph: what is computed of 16-bit floats is computed in float32 and rounded once; 16
 bits remain for memory.
 
-    before    mul(a, b) of bfloat16          after    cast(mul(cast(a, float32), cast(b, float32)),
-    bfloat16)
+    before    mul(a, b) of bfloat16
+    after     cast(mul(cast(a, float32), cast(b, float32)), bfloat16)
 
 A sum takes products and other sums before they are rounded, also through views: a product of
 matrices rounds once. Casts to float32 stand where the fewest elements pass: before an EXPAND, after

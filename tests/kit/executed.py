@@ -3,9 +3,10 @@ with the outputs of now.
 
 A comment before a block of output says what it holds:
 
-    <!-- prints -->          what the code has printed since the last output <!-- prints: EXPR -->
-    the text of an expression <!-- differs -->         either, but it differs between machines or
-    runs: it is made anew and never compared
+    <!-- prints -->          what the code has printed since the last output
+    <!-- prints: EXPR -->    the text of an expression
+    <!-- differs -->         either, but it differs between machines or runs: it is made anew and
+                             never compared
 
 Code is what stands in blocks of `python`, as if all of a page were one script of that name, and the
 lines of blocks of `sh` that call the command line, `python -m weft`. A comment `<!-- target: avx512

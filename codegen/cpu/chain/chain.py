@@ -1,9 +1,10 @@
 """The schedule of a chain of contractions (attention): its space stays in scratch. In: a chain
 Kernel. Out: Loops.
 
-for task (batch, block of rows):                          rows are the lanes of the space pack
-    queries[d][row] for block of columns:                                 keys and values are packed
-    where they do not lie as tiles read them
+for task (batch, block of rows):                          rows are the lanes of the space
+    pack queries[d][row]
+    for block of columns:                                 keys and values are packed where they do
+                                                          not lie as tiles read them
         tiles of columns x rows:  space[column][row] = sum_d key[column][d] * queries[d][row]
         stages:                   reductions down the columns, then weights[column][row] in place
         tiles of rows x lanes:    sums[row][c] += sum_column weights[column][row] * value[column][c]

@@ -2,9 +2,10 @@
 In: a Problem. Out: Loops.
 
 for task (batch, line, block of columns):
-    for block of k:                                 one, if the rows fit into L1 small[i][k] =
-        A[i][k]                       where it is computed, or does not lie along k, or is read in
-        blocks for tile of columns: for tile of rows:      accumulators in registers, lanes over k
+    for block of k:                                 one, if the rows fit into L1
+        small[i][k] = A[i][k]                       where it is computed, or does not lie along k,
+                                                    or is read in blocks
+        for tile of columns: for tile of rows:      accumulators in registers, lanes over k
             sums[i][j] +=, or the epilogue of the tile
     epilogue of the sums
 

@@ -8,8 +8,9 @@ for task (batch, block of rows, block of lanes):
             pack rows                          where they do not lie well
             for tile of rows:
                 for tile of lanes:             accumulators in registers, k innermost; then
-                sums[i][j] epilogue of the rows           after the last block of k; its memory was
-                prefetched meanwhile
+                                               sums[i][j]
+                epilogue of the rows           after the last block of k; its memory was prefetched
+                                               meanwhile
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 for task (block of channels, units):
     pack weights[k][channel]
     for unit (block of lines):
-        copy the unit's footprint of the source     unless it can be read where it lies for tile of
-        lines x places x channels:      accumulators in registers over blocks of k, one broadcast a
-        place
+        copy the unit's footprint of the source     unless it can be read where it lies
+        for tile of lines x places x channels:      accumulators in registers over blocks of k, one
+                                                    broadcast a place
             keep the sums of a few lines
         transpose them by squares, short lines as one; store with the epilogue, for a pool reduce
-        what is transposed
+            what is transposed
 """
 
 from __future__ import annotations

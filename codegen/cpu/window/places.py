@@ -2,11 +2,11 @@
 
 for task (block of channels, units):
     for unit (block of lines):
-        copy the unit's footprint of the source     unless it can be read where it lies for tile of
-        channels x lines x lanes:       accumulators in registers over blocks of k, one broadcast a
-        channel
+        copy the unit's footprint of the source     unless it can be read where it lies
+        for tile of channels x lines x lanes:       accumulators in registers over blocks of k, one
+                                                    broadcast a channel
             store with the epilogue                 for a pool: keep, and reduce once a few lines
-            are complete
+                                                    are complete
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sources of factors with windows, and copies of them. In: a factor of a contraction. Out: its
 Source; a Footprint in scratch.
 
-    x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor copy[c, row,
-    column]                                              what one unit of work reads of it, zeros
-    around
+    x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor
+    copy[c, row, column]                                              what one unit of work reads of
+                                                                      it, zeros around
 
 Every element of the source that a unit needs is evaluated once, with its prologue and its mask;
 after that a tile reads the copy at plain affine places. The copy is as large as the footprint, not

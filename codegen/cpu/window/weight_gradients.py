@@ -2,8 +2,9 @@
 Out: Loops.
 
 for tile of channels x lines x places:      a vector of partial sums each, in registers over all of
-    k for k: for vector of the last axis:     one load for each channel and each place add up the
-    lanes; store with the epilogue
+                                            k
+    for k: for vector of the last axis:     one load for each channel and each place
+    add up the lanes; store with the epilogue
 """
 
 from __future__ import annotations

@@ -3,11 +3,13 @@ statements.
 
 copy queries[row][d]
 for block of columns:
-    copy columns[column][d], those of values too scores[row][column] = sum_d queries[row][d] *
-    keys[column][d]                  in registers the largest of a thread's scores in each of its
-    rows, to shared memory; then m' = max(m, all of them) of each row weights[row][column] of the
-    scores, to shared memory; their sums likewise; sums and l times exp(m - m') sums[row][c] +=
-    sum_column weights[row][column] * values[column][c]            in registers
+    copy columns[column][d], those of values too
+    scores[row][column] = sum_d queries[row][d] * keys[column][d]                  in registers
+    the largest of a thread's scores in each of its rows, to shared memory; then m' = max(m, all of
+        them) of each row
+    weights[row][column] of the scores, to shared memory; their sums likewise; sums and l times
+        exp(m - m')
+    sums[row][c] += sum_column weights[row][column] * values[column][c]            in registers
 epilogue
 """
 

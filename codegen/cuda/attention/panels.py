@@ -1,8 +1,8 @@
 """The factors of a chain in shared memory. In: a ChainProblem. Out: Panels, each of which its
 products share.
 
-queries[row][d]    keys[column][d]    values[column][c]      lines an odd number of 16-byte vectors
-apart: banks differ
+    queries[row][d]    keys[column][d]    values[column][c]      lines an odd number of 16-byte
+                                                                 vectors apart: banks differ
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ for block (batch, part of k, tile of rows, tile of lanes):
     sums = 0, in registers
     for tile of k:
         both factors' tiles to shared memory, with prologue, masks and windows; the next ones on
-        their way sums += products
+            their way
+        sums += products
     for slice of the rows:
         sums to shared memory
         for row, a warp each: epilogue along the lanes

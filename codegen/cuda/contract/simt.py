@@ -5,7 +5,7 @@ A thread has the rows and lanes of a few squares of up to 4 x 4 in each quarter 
 its loads are vectors that meet different banks:
 
     rows of a thread    slice * (rows / slices) + 4 * down + i      lanes likewise, with `across`
-    (see _part_of)
+                                                                    (see _part_of)
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loops to CUDA C. In: a verified Loops whose transcendentals are expanded, a CudaTarget. Out:
 text, one function per phase.
 
-    extern "C" __global__ void __launch_bounds__(T) <name>_p<i>(buffers, params, weft_status*
-    status)
+    extern "C" __global__ void __launch_bounds__(T) <name>_p<i>(buffers, params,
+        weft_status* status)
 
 A GRID iteration is a block. Registers are alike in all threads outside of LANES, and memory is
 written by the first thread.

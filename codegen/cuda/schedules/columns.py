@@ -3,8 +3,8 @@ KernelAxes. Out: Loops.
 
     for block (row, tile of lanes):
         for warp: for lane of the tile: sum = 0; for step of the warp's share: sum += x;
-        partial[warp][lane] = sum for lane of the tile: sum of partial[.][lane], in order; then what
-        is computed of it
+            partial[warp][lane] = sum
+        for lane of the tile: sum of partial[.][lane], in order; then what is computed of it
 
 Several steps are added at once, so that their loads are under way together.
 """

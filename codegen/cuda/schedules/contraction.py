@@ -1,9 +1,9 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
 tiled     for block: tiles of both factors through shared memory, results in the registers of its
-threads; epilogue naive     a thread a result: where nothing is summed, or so little that tiles
-would mostly wait phases    one after the other, where residues of the axes make several problems of
-a contraction
+          threads; epilogue
+naive     a thread a result: where nothing is summed, or so little that tiles would mostly wait
+phases    one after the other, where residues of the axes make several problems of a contraction
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Out: phases.
 
 tile      for block: a bitonic network over the tile: every step compares pairs, the smaller one
-first merge     lanes over all elements: each finds by bisection how many of the other run come
-before it
+          first
+merge     lanes over all elements: each finds by bisection how many of the other run come before it
 
 A record is a key, an unsigned integer, with its place in the line: one 64-bit word where the key
 has at most 32 bits, else two.

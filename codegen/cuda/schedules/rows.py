@@ -1,7 +1,8 @@
 """Reductions along rows, and what is computed of them -> Loops. In: a KernelAxes. Out: Loops.
 
 warp rows     for block: for warp: one row: max over its lanes; sum(exp) over its lanes; write its
-lanes block rows    for block: one row: the same, by all threads
+              lanes
+block rows    for block: one row: the same, by all threads
 
 What several stages read of a row stays in registers, each element with the thread that will need it
 again: one read, one write.

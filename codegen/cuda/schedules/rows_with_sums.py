@@ -2,7 +2,8 @@
 a Kernel. Out: Loops.
 
     phase 0    for block: for warp: for row: as alone, and add to the warp's sums; sums of the warps
-    parts[block][c] = sums[c] phase 1    as columns: sums of parts[.][c], and maps of them
+        parts[block][c] = sums[c]
+    phase 1    as columns: sums of parts[.][c], and maps of them
 
 The number of parts is fixed by the shape.
 """

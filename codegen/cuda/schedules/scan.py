@@ -1,8 +1,10 @@
 """Running sums and products -> Loops. In: a Kernel of one scan. Out: Loops.
 
-lines         lanes over lines, each scanned by one thread blocks        for block: one line, in
-pieces that lie in shared memory; what came before a piece is carried along parts         few long
-lines: sums of the parts of each; then blocks, each of which adds up the sums before its part
+lines         lanes over lines, each scanned by one thread
+blocks        for block: one line, in pieces that lie in shared memory; what came before a piece is
+              carried along
+parts         few long lines: sums of the parts of each; then blocks, each of which adds up the sums
+              before its part
 
 A piece: every thread scans a few neighbours; the sums of the threads are scanned in steps of 1, 2,
 4, ..; then each element gets what comes before its thread's.

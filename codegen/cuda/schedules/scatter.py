@@ -4,8 +4,7 @@ updates. In: a Kernel. Out: Loops.
 walks         lanes over all elements of the result: each walks the updates and takes its own
 counted       the same where an index counts along its axis: each walks those that it counts for
 sorted        updates in the order of their destinations (merge_sort.py); where each destination's
-begin and end;
-              for warp: a destination: the sum of its updates
+              begin and end; for warp: a destination: the sum of its updates
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Sorting kernels -> Loops. In: a Kernel of one ARGSORT. Out: Loops.
 
 ranks         for block: for warp: a line, whose elements' places are counts of the elements before
-them tiles         for block: a line, by a network in shared memory merge         tiles of a line,
-then passes that merge two runs (merge_sort.py)
+              them
+tiles         for block: a line, by a network in shared memory
+merge         tiles of a line, then passes that merge two runs (merge_sort.py)
 """
 
 from __future__ import annotations

@@ -2,9 +2,11 @@
 In: a KernelAxes. Out: Loops.
 
     for block: tile of 32 x 32 elements, 32 along the lanes of most accesses, 32 along the axis of
-        the others for warp: what lies along the other axis, into shared memory, lanes along it for
-        warp: the values, lanes as most accesses lie; those that others store along the other axis,
-        into shared memory for warp: from there
+        the others
+        for warp: what lies along the other axis, into shared memory, lanes along it
+        for warp: the values, lanes as most accesses lie; those that others store along the other
+            axis, into shared memory
+        for warp: from there
 
 Rows of 33 in shared memory, or of 32 and a word of smaller elements, let a warp read a column of it
 at once.
