@@ -46,15 +46,34 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
     raise AssertionError(f"{view.op} is not a view")
 
 
-def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]]:
-    """Follows views down to the Node that holds or computes the value; a kept value is held."""
+def resolve(
+    n: Node, index: list[Index], base: Node | None = None
+) -> tuple[Node, list[Index], list[Range]]:
+    """Follows views down to the Node that holds or computes the value, or to a `base` on the way; a
+    kept value is held."""
     mask: list[Range] = []
-    while n.op in VIEWS or n.op is Op.DETACH:
+    while n is not base and (n.op in VIEWS or n.op is Op.DETACH):
         if n.op in VIEWS:
             index, more = push(n, index)
             mask += more
         n = n.src[0]
     return n, index, mask
+
+
+def split_axes(n: Node) -> Node | None:
+    """The last view down to the Node that holds the value, if it splits axes of that and joins
+    none."""
+    last = None
+    while n.op in VIEWS or n.op is Op.DETACH:
+        last = n if n.op in VIEWS else last
+        n = n.src[0]
+    return last if last is not None and last.op is Op.RESHAPE and _splits(last) else None
+
+
+def _splits(reshape: Node) -> bool:
+    runs = _same_size(reshape.shape, reshape.src[0].shape)
+    counts = [tuple(sum(d != 1 for d in axes) for axes in run) for run in runs]
+    return all(old <= 1 for _, old in counts) and any(new > 1 for new, _ in counts)
 
 
 def is_steady(x: Node, axis: int) -> bool:

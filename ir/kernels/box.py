@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..graph.graph import Node
 from ..graph.index import Index, Mask, Range, Var, mask_of
 from ..graph.op import Op
-from ..graph.views import resolve
+from ..graph.views import resolve, split_axes
 from .kernel import is_widening
 
 
@@ -27,7 +27,8 @@ class Box:
 
 def box_of(factor: Node, index: list[Index]) -> Box | None:
     """The Box that factor[index] is; None where its places or its mask are not affine."""
-    base, at, ranges = resolve(factor, index)
+    # axes of the factor tell more than one axis that has places of several
+    base, at, ranges = resolve(factor, index, split_axes(factor))
     casts = []
     while is_widening(base):
         casts.append(base)

@@ -106,7 +106,9 @@ def test_a_deep_convolution_with_few_results_is_one_kernel(gradient: bool) -> No
     assert "all 4608 steps" in window_texts(program)[0]
 
 
-@pytest.mark.parametrize(("channels", "steps"), [(1000, 4500), (999, 2997)])
+@pytest.mark.parametrize(
+    ("channels", "steps"), [pytest.param(1000, 4500, marks=pytest.mark.slow), (999, 2997)]
+)
 def test_a_convolution_whose_panels_would_not_fit_is_summed_in_few_parts(
     channels: int, steps: int
 ) -> None:
@@ -173,6 +175,16 @@ def test_windows_over_gathered_rows_read_a_copy_of_them() -> None:
 def test_products_without_windows_are_left_to_other_schedules() -> None:
     assert not window_texts(compiled([g.matmul(leaf(40, 50), leaf(50, 60))]))
     assert not window_texts(compiled(conv((2, 16, 12, 12), (16, 16, 1, 1))))
+
+
+def test_a_value_whose_axis_is_split_by_a_view_has_windows_where_one_with_axes_has() -> None:
+    """What a Linear gives to the first convolution of a generator, say."""
+    images = graph.reshape(leaf(2 * 8 * 9 * 9), (2, 8, 9, 9))
+    convolved = g.conv2d(images, leaf(16, 8, 3, 3), 1, 1, 1, 1)
+    assert len(window_texts(close([convolved]))) == 1
+    assert not window_texts(
+        compiled([g.matmul(graph.reshape(leaf(288 * 72), (288, 72)), leaf(72, 60))])
+    )
 
 
 # ---------------------------------------------------------------- numbers
@@ -244,7 +256,7 @@ def test_loops_interpreted_equal_the_oracle(
         assert_close(got, np.asarray(want), 1e-5)
 
 
-@examples(60)
+@examples(60, quick=5)
 @given(st.data())
 def test_any_shape(data: st.DataObject) -> None:
     def one(low: int, high: int) -> int:
