@@ -26,6 +26,7 @@ from .frontend.ops import *  # noqa: F403
 from .frontend.tensor.names_elsewhere import OF_WEFT as _OF_WEFT
 from .frontend.tensor.names_elsewhere import of_module as _of_module
 from .frontend.tensor.names_elsewhere import public as _public
+from .inspection.audit.audit import audit as audit
 from .inspection.documents.report import report as report
 from .inspection.drawing.draw import draw as draw
 from .inspection.dumps.dump import dump as dump

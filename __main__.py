@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from .commands import bench, cache, devices, report, run, show
+from .commands import audit, bench, cache, devices, report, run, show
 from .commands.status import DONE, FAILED, MISUSED, fail
 from .errors import OptionError
 from .version import __version__
@@ -32,6 +32,7 @@ import weft as wf; wf.explain(x) and WEFT_DUMP=folder show how an expression is 
 COMMANDS = {
     "run": run,
     "report": report,
+    "audit": audit,
     "show": show,
     "devices": devices,
     "bench": bench,

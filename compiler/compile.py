@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
+from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, Strides, lower_all
 from ..ir.graph.graph import Node
 from ..ir.graph.site import NOWHERE, keeping_sites, provenance
 from ..ir.kernels.fuse import Fused
@@ -51,6 +51,7 @@ class Compiled:
     executable: Runnable
     kernel_keys: list[str]
     backend: Backend
+    strides: Strides  # of the leaves
 
     @property
     def graph(self) -> list[Node]:
@@ -131,7 +132,7 @@ def build(
     keys = [code.key_of(call.loops) for call in program.calls]
     executable = passes.step("link", backend.link, program, keys, code)
 
-    return Compiled(passes.done, fused, lowered, program, executable, keys, backend)
+    return Compiled(passes.done, fused, lowered, program, executable, keys, backend, strides)
 
 
 def program_of(structure: Structure) -> Compiled:

@@ -12,6 +12,7 @@ from ...ir.loops.loop import GRID, SERIAL, Buf, For, Loops, Param, Stmt
 from ...wording import plural
 from ..kernels import loop_axes
 from ..kernels.lowered import Lowered
+from ..kernels.schedule import P, Schedule, choose, force
 from ..llvm.target import Target
 
 # picks among kernels that give the same bits
@@ -21,17 +22,26 @@ Fastest = Callable[[Sequence[Lowered], Target], Lowered]
 @dataclass
 class Tuning:
     """At least this many chunks, which tests may force; why the kernel is not tiny; what times
-    candidates, if anything."""
+    candidates, if anything; a way of a schedule, by name and number, to take where there is it."""
 
     min_chunks: int
     why_lanes: str  # "" for a tiny kernel
     fastest: Fastest | None = None
     strict: bool = False  # reductions take one term after the other, in the order of their axes
+    forced: tuple[str, int] | None = None
 
     @property
     def tiny(self) -> bool:
         """Whether compiling fast code would never pay."""
         return not self.why_lanes
+
+    def choose(
+        self, schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs
+    ) -> Lowered:
+        """A problem in the best of these schedules, or in the forced one."""
+        if self.forced:
+            return force(self.forced, schedules, *args, **kwargs)
+        return choose(schedules, *args, **kwargs)
 
 
 class Chunks:

@@ -19,7 +19,6 @@ from ..kernels.column_sums import last_phases, row_part
 from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_turn
-from ..kernels.schedule import choose
 from ..llvm.target import Target
 from .chunks import Tuning
 from .rows import RowLowering
@@ -38,4 +37,4 @@ def lower_column_sums(
         RowLowering(k, p, target, tuning, own_axes(k))
         for k, p in last_phases(kernel, parts, places)
     ]
-    return in_turn([rows, *(choose(ROWS_AND_MAPS, f) for f in last)])
+    return in_turn([rows, *(tuning.choose(ROWS_AND_MAPS, f) for f in last)])

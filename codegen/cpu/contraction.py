@@ -117,11 +117,10 @@ def without_windows(rule: Rule) -> Rule:
     """The rule where nothing is read through windows, which are better read directly."""
 
     def estimate(c: Contraction) -> Estimate | Refusal:
-        return (
-            Refusal("it would repeat elements of windows")
-            if isinstance(c.windows, Estimate)
-            else rule(c)
-        )
+        answer = rule(c)
+        if isinstance(c.windows, Estimate):
+            return Refusal("it would repeat elements of windows", answer.lower)
+        return answer
 
     return estimate
 
@@ -130,11 +129,12 @@ def without_windows(rule: Rule) -> Rule:
 def outer(c: Contraction) -> Estimate | Refusal:
     """Few steps of k."""
     p = c.p
+    lower = partial(lower_outer, p, c.target, c.tuning, f"only {plural(p.k, 'step')} of k")
     if p.k > MOST_STEPS:
         return Refusal(f"{p.k} steps of k, at most {MOST_STEPS}")
     if p.n < p.width or p.m * p.n < LEAST_MATRIX:
-        return Refusal(f"a result of {p.m} x {p.n} does not wait for memory")
-    return Estimate(partial(lower_outer, p, c.target, c.tuning, f"only {plural(p.k, 'step')} of k"))
+        return Refusal(f"a result of {p.m} x {p.n} does not wait for memory", lower)
+    return Estimate(lower)
 
 
 @without_windows
@@ -146,12 +146,14 @@ def stream(c: Contraction) -> Estimate | Refusal:
     p = matrix.p
     if not contiguous(matrix.value, p.lanes[-1][-1]):
         return Refusal("the matrix is not contiguous along its own axis")
-    if matrix.swapped and p.m >= p.width and p.k < SCATTER * p.m:
-        return Refusal(f"{p.k} steps of k do not make up for storing {p.m} rows transposed")
-    if not matrix.swapped and p.n * p.k * matrix.value.dtype.itemsize <= c.target.l1:
-        return Refusal("the matrix fits into L1")
     why = f"{p.m} rows, the matrix is contiguous along its own axis"
-    return Estimate(partial(lower_stream, p, c.target, c.tuning, why))
+    lower = partial(lower_stream, p, c.target, c.tuning, why)
+    if matrix.swapped and p.m >= p.width and p.k < SCATTER * p.m:
+        steps = f"{p.k} steps of k do not make up for storing {p.m} rows transposed"
+        return Refusal(steps, lower)
+    if not matrix.swapped and p.n * p.k * matrix.value.dtype.itemsize <= c.target.l1:
+        return Refusal("the matrix fits into L1", lower)
+    return Estimate(lower)
 
 
 @without_windows
@@ -173,11 +175,9 @@ def dot(c: Contraction) -> Estimate | Refusal:
     elif lane_line < min(k_line, p.width):
         why = f"k is contiguous over {k_line} and the lanes only over {lane_line}"
     else:
-        return Refusal(
-            "the lanes are contiguous, too"
-            if along_lanes
-            else f"{p.m} rows make up for transposing the lane factor"
-        )
+        because = f"{p.m} rows make up for transposing the lane factor"
+        lower = partial(lower_dot, p, c.target, c.tuning, "both factors are contiguous along k")
+        return Refusal("the lanes are contiguous, too" if along_lanes else because, lower)
     return Estimate(partial(lower_dot, p, c.target, c.tuning, why))
 
 
@@ -220,7 +220,7 @@ def lower_contraction(
 
 def _lowered(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     return (
-        choose(CONTRACTIONS, Contraction(p, target, tuning))
+        tuning.choose(CONTRACTIONS, Contraction(p, target, tuning))
         if p.reduced
         else choose([ZEROS], p, tuning)
     )

@@ -117,13 +117,14 @@ def lower_kernel(
     strides: dict[Node, tuple[int, ...]],
     settings: Settings,
     fastest: Fastest | None = None,
+    forced: tuple[str, int] | None = None,
 ) -> Lowered:
-    """Loops of one kernel; `fastest` picks among its candidates."""
+    """Loops of one kernel; `fastest` picks among candidates, `forced` is a way of a schedule."""
     nodes = [u.node for u in kernel.units]
     why = why_lanes(work(nodes), settings)
     if not why and any(in_blocks(n, settings.target) for n in nodes):
         why = "lanes add up its sums in blocks"
-    tuning = Tuning(settings.min_chunks, why, fastest, settings.strict)
+    tuning = Tuning(settings.min_chunks, why, fastest, settings.strict, forced)
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return lowered if why or why_lanes(sum(lowered.work), settings) else one_lane(lowered)
 

@@ -14,7 +14,7 @@ from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
 from ..kernels.row_classes import axes_by_class, terms_of
-from ..kernels.schedule import Estimate, Refusal, Schedule, choose
+from ..kernels.schedule import Estimate, Refusal, Schedule
 from ..kernels.stages import UNROLLED
 from ..llvm.target import Target
 from .chunks import Tuning
@@ -104,7 +104,7 @@ def lower_rows(
     terms, places = terms_of(classes), place_values(kernel, strides)
     lowered = in_phases(
         [
-            choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes))
+            tuning.choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes))
             for axes in classes
         ]
     )

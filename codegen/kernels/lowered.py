@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...ir.loops.loop import Loops
 
@@ -11,10 +11,11 @@ from ...ir.loops.loop import Loops
 @dataclass(frozen=True)
 class Choice:
     """The name of the schedule of a part of a kernel, and why it is none of the `others`, by their
-    names."""
+    names; in how many `ways` each schedule that is able could have done it."""
 
     schedule: str
     others: Mapping[str, str]
+    ways: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass

@@ -18,9 +18,16 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a schedule does not take a problem."""
+    """Why a schedule does not take a problem; `lower`, if a rule of experience refuses what the
+    schedule could do, does it all the same."""
 
     why: str
+    lower: Callable[[], Lowered] | None = None
+
+    @property
+    def ways(self) -> tuple[Callable[[], Lowered], ...]:
+        """As of an Estimate."""
+        return () if self.lower is None else (self.lower,)
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,18 @@ class Estimate:
 
     `cycles` are comparable among the schedules of one problem, in whatever `unit`; 0 where a rule
     rather than a figure says that the schedule suits. `lower` gives in `Lowered.schedule` what
-    follows the name of the schedule.
+    follows the name of the schedule; `slower` do it in other ways, which would take longer.
     """
 
     lower: Callable[[], Lowered]
     cycles: float = 0.0
     unit: str = "cycles"
+    slower: tuple[Callable[[], Lowered], ...] = ()
+
+    @property
+    def ways(self) -> tuple[Callable[[], Lowered], ...]:
+        """All that the schedule can do, the best first."""
+        return (self.lower, *self.slower)
 
 
 @dataclass(frozen=True)
@@ -58,15 +71,29 @@ def always(lower: Callable[P, Lowered]) -> Callable[P, Estimate]:
 def choose(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) -> Lowered:
     """The problem in the schedule of the fewest cycles, the first in the list of equals."""
     answers = {s.name: s.estimate(*args, **kwargs) for s in schedules}
-    possible = {name: a for name, a in answers.items() if isinstance(a, Estimate)}
-    name = min(possible, key=lambda name: possible[name].cycles)
-    lowered = possible[name].lower()
+    estimates = {name: a for name, a in answers.items() if isinstance(a, Estimate)}
+    name = min(estimates, key=lambda name: estimates[name].cycles)
     others = {
-        other: _why_not(a, name, possible[name]) for other, a in answers.items() if other != name
+        other: _why_not(a, name, estimates[name]) for other, a in answers.items() if other != name
     }
-    return replace(
-        lowered, schedule=name + lowered.schedule, choices=(Choice(name, others), *lowered.choices)
-    )
+    ways = {way: len(a.ways) for way, a in answers.items() if a.ways}
+    return _named(name, estimates[name].lower(), Choice(name, others, ways))
+
+
+def force(
+    way: tuple[str, int], schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs
+) -> Lowered:
+    """The problem in a way of the schedule of this name, if it is one of these and has that way,
+    else as `choose` has it."""
+    name, number = way
+    for s in schedules:
+        if s.name == name and number < len(ways := s.estimate(*args, **kwargs).ways):
+            return _named(name, ways[number](), Choice(name, {}))
+    return choose(schedules, *args, **kwargs)
+
+
+def _named(name: str, lowered: Lowered, choice: Choice) -> Lowered:
+    return replace(lowered, schedule=name + lowered.schedule, choices=(choice, *lowered.choices))
 
 
 def _why_not(answer: Estimate | Refusal, name: str, best: Estimate) -> str:

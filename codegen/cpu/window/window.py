@@ -11,6 +11,7 @@ takes the fewest cycles by the estimates of the three files.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ....ir.graph.index import Index, Var, var
@@ -33,12 +34,10 @@ def windows(p: Problem, target: Target, tuning: Tuning) -> Estimate | Refusal:
     w = find_windows(p, target)
     if w is None:
         return Refusal("no factor is read through windows")
-    ways = _ways(w, tuning)
-    return (
-        min(ways, key=lambda e: e.cycles)
-        if ways
-        else Refusal("panels do not fit, and a copy has no contiguous lanes")
-    )
+    ways = sorted(_ways(w, tuning), key=lambda e: e.cycles)
+    if not ways:
+        return Refusal("panels do not fit, and a copy has no contiguous lanes")
+    return replace(ways[0], slower=tuple(e.lower for e in ways[1:]))
 
 
 def _ways(w: Windows, tuning: Tuning) -> list[Estimate]:

@@ -1,0 +1,86 @@
+"""A kernel as a program of its own. In: a Lowered kernel, its layouts. Out: runs of it, timed.
+
+It reads zeros and writes memory of its own, with as many threads as in its
+program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...codegen.kernels.lower_program import Strides
+from ...codegen.kernels.lowered import Lowered
+from ...compiler.backends.cpu import CpuBackend
+from ...ir.graph.graph import Node
+from ...ir.graph.index import row_major_strides
+from ...ir.graph.site import NOWHERE, provenance
+from ...ir.kernels.kernel import Kernel
+from ...ir.program.plan import KernelStep, Planner, plan
+from ...ir.program.program import ValueLayout
+from ...runtime.buffer import Buffer
+from ...runtime.threads import pool
+from ...runtime.ticks import address, seconds_of_runs
+
+ROUNDS = 5
+SECONDS = 0.02  # of a candidate in a round, at least
+
+
+class Alone:
+    """A kernel lowered in one way; the bytes of its `inputs` and `outputs`."""
+
+    def __init__(
+        self, kernel: Kernel, lowered: Lowered, strides: Strides, backend: CpuBackend
+    ) -> None:
+        values = [layout_of(n, strides) for n in kernel.inputs]
+        code = backend.builder()
+        with provenance(NOWHERE), code:
+            loops = backend.lowering.expanded(lowered.loops)
+            parallel = backend.lowering.parallel(lowered)
+            step = KernelStep(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)
+            code.begin(loops, None)
+            program = plan([step], Planner(kernel.inputs, values, kernel.outputs, {}))
+        keys = [code.key_of(call.loops) for call in program.calls]
+        executable = backend.link(program, keys, code)
+        self.inputs = [_zeros(v) for v in values]
+        self.outputs = [np.zeros(n.nbytes, np.uint8) for n in kernel.outputs]
+        arena = Buffer.arena(executable.arena_bytes)
+        places = [_first(v, a) for v, a in zip(values, self.inputs, strict=True)]
+        results = [a.ctypes.data for a in self.outputs]
+        self._table, self._args, frame = executable.bound(places, results, arena.address)
+        self._keep = arena, frame, executable
+        self._often = max(1, int(SECONDS / max(self._run(1), 1e-7)))
+
+    def _run(self, count: int) -> float:
+        pool.ensure()
+        return seconds_of_runs(address(pool.runtime().run), self._table, self._args, count)
+
+    def seconds(self) -> float:
+        """Of one of several runs in a row."""
+        return self._run(self._often) / self._often
+
+
+def layout_of(n: Node, strides: Strides) -> ValueLayout:
+    """Where the elements of what a kernel reads lie."""
+    return ValueLayout(n.dtype, n.shape, strides.get(n, row_major_strides(n.shape)))
+
+
+def _zeros(v: ValueLayout) -> np.ndarray[Any, Any]:
+    last = sum((d - 1) * abs(s) for d, s in zip(v.shape, v.strides, strict=True))
+    return np.zeros((last + 1) * v.dtype.itemsize, np.uint8)
+
+
+def _first(v: ValueLayout, memory: np.ndarray[Any, Any]) -> int:
+    """The address of its first element; some lie before it where strides are negative."""
+    before = -sum((d - 1) * s for d, s in zip(v.shape, v.strides, strict=True) if s < 0)
+    return int(memory.ctypes.data + before * v.dtype.itemsize)
+
+
+def fastest_of(runs: Sequence[Alone]) -> list[float]:
+    """Seconds of each, in turns: the least of ROUNDS rounds."""
+    return [
+        min(times)
+        for times in zip(*([r.seconds() for r in runs] for _ in range(ROUNDS)), strict=True)
+    ]
