@@ -21,7 +21,7 @@ from weft.codegen.cpu.lowering import CPU
 from weft.codegen.cpu.rows_and_maps import ROWS_AND_MAPS
 from weft.codegen.cuda.lowering import CUDA
 from weft.codegen.kernels.lowered import Choice, Lowered
-from weft.codegen.kernels.schedule import Estimate, Refusal, Schedule, always, choose
+from weft.codegen.kernels.schedule import Estimate, Refusal, Schedule, always, choose, force
 from weft.compiler.compile import Compiled, program_of
 from weft.frontend.lazy import realize
 from weft.ir.graph import dtype as dt
@@ -223,7 +223,7 @@ def test_the_least_estimate_is_chosen_and_the_first_of_equals() -> None:
         "slow": "about 30 cycles, fast 6",
         "alike": "about 6 cycles a row, fast 6",
     }
-    assert chosen.choices == (Choice("fast", others),)
+    assert chosen.choices == (Choice("fast", others, {"slow": 1, "fast": 1, "alike": 1}),)
 
 
 def test_a_rule_comes_before_any_estimate() -> None:
@@ -231,9 +231,19 @@ def test_a_rule_comes_before_any_estimate() -> None:
         Schedule("estimated", lambda: Estimate(lowered(""), 1.0)),
         Schedule("rule", always(lowered(""))),
     ]
-    assert choose(listed).choices == (
-        Choice("rule", {"estimated": "possible, but rule suits better"}),
-    )
+    others = {"estimated": "possible, but rule suits better"}
+    assert choose(listed).choices == (Choice("rule", others, {"estimated": 1, "rule": 1}),)
+
+
+def test_a_way_can_be_forced_also_against_a_rule_of_experience() -> None:
+    listed = [
+        Schedule("best", lambda: Estimate(lowered(": a"), slower=(lowered(": b"),))),
+        Schedule("able", lambda: Refusal("too few rows", lowered(": c"))),
+        Schedule("never", lambda: Refusal("no rows")),
+    ]
+    assert choose(listed).choices[0].ways == {"best": 2, "able": 1}
+    forced = [force(way, listed).schedule for way in (("best", 1), ("able", 0), ("never", 0))]
+    assert forced == ["best: b", "able: c", "best: a"]
 
 
 def test_names_are_words_that_no_list_has_twice() -> None:

@@ -16,6 +16,7 @@ from ....ir.loops.walk import Substitution
 from ...kernels.contraction import Problem, contiguous, is_plain
 from ...kernels.loop_axes import CHUNK_WORK, balanced, in_last
 from ...llvm.target import Target
+from ..cache_sets import L1_WAY
 from .source import Footprint, Source
 
 TASKS = 32  # wanted tasks: enough to balance, whatever the number of threads
@@ -81,6 +82,18 @@ class Windows:
     @property
     def plain_other(self) -> bool:
         return is_plain(self._factors[0])
+
+    @property
+    def other_is_crowded(self) -> bool:
+        """Whether the other factor is read where it lies, and an axis of k walks it in steps that
+        fall into one set of the level-1 cache."""
+        factor = self._factors[0]
+        if not is_plain(factor):
+            return False
+        index: Index = factor.arg[1]
+        ways = self.target.l1 // L1_WAY
+        steps = [(abs(index.coef(v)) * factor.dtype.itemsize, v.extent) for v in self.reduced]
+        return any(apart and apart % L1_WAY == 0 and n > ways for apart, n in steps)
 
     def along(self, v: Var) -> tuple[bool, bool]:
         """Whether each factor, the one with windows last, is a load that steps by at most an
