@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ...frontend.lazy import realize
 from ...wording import duration, plural
 from ..explain.explain import Subject
-from ..explain.kernel import KernelReport
 from ..profile.profile import profile
-from ..profile.workload import workload
 from ..tables import Column, Table
 
 if TYPE_CHECKING:
     from ...codegen.kernels.lower_program import LoweredKernel
     from ...compiler.compile import Compiled
+    from ..explain.kernel import KernelReport
 
 LEAST = 0.01  # of the time of the program: kernels that take less are not looked into
 MOST = 20  # kernels that are looked into
@@ -88,10 +87,11 @@ def audit(x: Subject, /, *args: Any, **kwargs: Any) -> Audit:
 
     Raises what `wf.profile` raises.
     """
+    from ...compiler.compile import program_of
+    from ..profile.workload import workload
+
     measured = profile(x, *args, **kwargs)
     with realize.lock:
-        from ...compiler.compile import program_of
-
         compiled = program_of(workload("audit", x, args, kwargs).structure)
         return audited(compiled, measured.kernels)
 
