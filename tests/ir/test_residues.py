@@ -10,7 +10,7 @@ import graphs as g
 import numpy as np
 import pytest
 from contractkit import input_gradient
-from effort import examples
+from effort import examples, rarely
 from harness import check_close, compiled, interpret, leaf, normal_inputs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -143,7 +143,12 @@ def test_input_gradients(name: str, target: str) -> None:
     assert not windows_overlap or len(program.lowered.kernels) == 1
 
 
-@pytest.mark.parametrize("name", GRADIENTS)
+INTERPRETED = ["odd", "dilated", "gaps", "groups", "depthwise with gaps"]
+
+
+@pytest.mark.parametrize(
+    "name", [*INTERPRETED, *rarely(*(name for name in GRADIENTS if name not in INTERPRETED))]
+)
 def test_loops_of_input_gradients(name: str) -> None:
     outputs = [input_gradient(*GRADIENTS[name])]
     env = normal_inputs(outputs)
@@ -158,7 +163,7 @@ def test_dtypes(dtype: dt.DType) -> None:
     check_close(outputs, normal_inputs(outputs), tolerance, threads=(1, 3))
 
 
-@examples(60)
+@examples(60, quick=6)
 @given(st.data())
 def test_any_strided_gradient(data: st.DataObject) -> None:
     kernel = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))

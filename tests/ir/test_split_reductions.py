@@ -28,15 +28,15 @@ def normal(*shape: int) -> np.ndarray:
     ("shape", "axes"),
     [
         ((262144, 8), (0,)),  # narrow rows: several side by side fill vectors
-        ((209715, 3), (0,)),
+        pytest.param((209715, 3), (0,), marks=pytest.mark.slow),
         pytest.param((4096, 640), (0,), marks=pytest.mark.slow),
-        ((32768, 64), (0,)),
+        pytest.param((32768, 64), (0,), marks=pytest.mark.slow),
         ((16, 42, 64, 3), (0, 1, 3)),  # few places around channels
         pytest.param((16, 128, 64, 16), (0, 1, 3), marks=pytest.mark.slow),
         ((724, 724), (0, 1)),  # no divisor near the number of parts wanted
         ((65537,), (0,)),  # no divisor at all
-        ((65537, 2), (0, 1)),
-        ((1009, 1009), (0, 1)),
+        pytest.param((65537, 2), (0, 1), marks=pytest.mark.slow),
+        pytest.param((1009, 1009), (0, 1), marks=pytest.mark.slow),
         ((2, 300001), (0,)),
     ],
     ids=str,

@@ -22,11 +22,13 @@ def choose(thorough: bool) -> None:
     settings.load_profile("thorough" if thorough else "quick")
 
 
-def examples(count: int) -> settings:
-    """So many examples of a property in a thorough run, a part of them in a quick one."""
-    return settings(
-        max_examples=min(count, max(LEAST, count * settings.default.max_examples // 100))
-    )
+def examples(count: int, quick: int | None = None) -> settings:
+    """So many examples of a property in a thorough run; in a quick one a part of them, or the given
+    number."""
+    part = settings.default.max_examples
+    if part < 100 and quick is not None:
+        return settings(max_examples=quick)
+    return settings(max_examples=min(count, max(LEAST, count * part // 100)))
 
 
 def rarely(*values: Any) -> list[Any]:
@@ -37,6 +39,19 @@ def rarely(*values: Any) -> list[Any]:
 def is_property(item: pytest.Item) -> bool:
     """Does Hypothesis draw the cases of a test?"""
     return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+
+
+def taken(request: pytest.FixtureRequest, parameter: str) -> list[Any]:
+    """The values of a parameter that the tests of this run take with a fixture, which asks."""
+    tests = [
+        item
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and item.path == request.path
+        and request.fixturename in item.fixturenames
+    ]
+    values = [item.callspec.params[parameter] for item in tests]
+    return [*{id(value): value for value in values}.values()]
 
 
 def superfluous(items: Iterable[pytest.Item]) -> list[pytest.Item]:

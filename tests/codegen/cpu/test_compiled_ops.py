@@ -24,7 +24,15 @@ FLOATS = [dt.float32, dt.float64]
 names = [d.name for d in FLOATS]
 
 
-@pytest.mark.thinned(by=shown)
+def _shown(row: Row) -> list[object]:
+    """Its variant of the op, in one of the kinds of dtypes; each op of floats in both widths, each
+    conversion between kinds."""
+    (variant,), ((op, kinds),) = shown(row)
+    alone = op in ("cast", "bitcast") or kinds in (("float32",), ("float64",))
+    return [variant, *kinds, *([(op, kinds)] if alone else [])]
+
+
+@pytest.mark.thinned(by=_shown)
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_row_equals_the_oracle(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
@@ -103,7 +111,7 @@ def test_outputs_that_are_inputs_constants_or_each_other() -> None:
     check(outputs, normal_inputs(outputs))
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("axis", [0, *rarely(1), 2])
 def test_chunks_of_a_scatter_walk_their_own_indices_where_one_counts(axis: int) -> None:
     x, seed = leaf(6, 20, 7), leaf(6, 20, 7)
     order = node(Op.ARGSORT, (x,), (axis, False))
@@ -144,7 +152,7 @@ def test_what_only_empty_values_need_is_not_computed() -> None:
 def test_a_long_chain_compiles_without_recursion() -> None:
     x = leaf(33)
     y = x
-    for _ in range(700):
+    for _ in range(550):
         y = g.add(g.scale(y, 0.5), x)
     check([y], normal_inputs([y]))
 
@@ -162,7 +170,9 @@ def test_reductions_of_any_axes(shape: tuple[int, ...], axes: tuple[int, ...], k
     check_close([y], normal_inputs([y]), 1e-4, threads=(1, 2))
 
 
-@pytest.mark.parametrize("shape", [(1 << 17,), (3, 50_001), (40_000, 3), (130, 16, 65)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1 << 17,), (3, 50_001), (40_000, 3), *rarely((130, 16, 65))], ids=str
+)
 def test_long_reductions_through_partials(shape: tuple[int, ...]) -> None:
     x = leaf(*shape)
     outputs = [
@@ -334,7 +344,7 @@ def test_convolution_and_both_gradients(how: tuple[int, int, int, str]) -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [*rarely((1, 1, 1, "one"), (2, 1, 1, "one")), (1, 2, 2, "one"), (2, 0, 1, "each")],
+    [*rarely((1, 1, 1, "one"), (2, 1, 1, "one"), (1, 2, 2, "one")), (2, 0, 1, "each")],
     ids=str,
 )
 def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> None:
@@ -353,11 +363,9 @@ def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> 
 @pytest.mark.parametrize(
     "shape",
     [
-        *rarely((1, 3, 32, 32, 8, 5)),
+        *rarely((1, 3, 32, 32, 8, 5), (4, 1, 28, 28, 6, 5), (2, 4, 64, 3, 4, 3)),
         (2, 16, 14, 14, 32, 3),
-        (4, 1, 28, 28, 6, 5),
         (1, 8, 5, 5, 4, 1),
-        (2, 4, 64, 3, 4, 3),
     ],
     ids=str,
 )
@@ -369,7 +377,7 @@ def test_convolutions_of_networks(shape: tuple[int, ...]) -> None:
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
-@pytest.mark.parametrize("pool", [(2, 2), (3, 2), (3, 1), (2, 1), (3, 3), (1, 2)], ids=str)
+@pytest.mark.parametrize("pool", [(2, 2), (3, 2), (1, 2), *rarely((3, 1), (2, 1), (3, 3))], ids=str)
 def test_pooling_and_its_gradient(pool: tuple[int, int]) -> None:
     x = leaf(2, 3, 12, 13)
     y = g.max_pool(g.relu(x), *pool)
@@ -381,7 +389,7 @@ def test_pooling_and_its_gradient(pool: tuple[int, int]) -> None:
 # ---------------------------------------------------------------- scan, gather, scatter
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("axis", [0, *rarely(1), 2])
 def test_scan_between_maps_and_reductions(axis: int) -> None:
     x = leaf(5, 33, 17)
     y = node(Op.SCAN, (g.exp(g.scale(x, 0.1)),), axis)

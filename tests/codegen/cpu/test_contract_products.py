@@ -125,7 +125,7 @@ BATCHES = st.sampled_from(
 )
 
 
-@examples(80)
+@examples(80, quick=6)
 @given(st.data())
 def test_products_of_any_shape_and_view(data: DataObject) -> None:
     m, n, k = (data.draw(extents, label=name) for name in "mnk")
@@ -143,7 +143,7 @@ def test_products_of_any_shape_and_view(data: DataObject) -> None:
     assert_product(got, left @ right, expected_size(left, right), k, dtype)
 
 
-@examples(40)
+@examples(40, quick=4)
 @given(st.data())
 def test_products_with_maps_before_and_after(data: DataObject) -> None:
     m, n, k = (data.draw(extents, label=name) for name in "mnk")
@@ -205,7 +205,7 @@ EINSUMS = (
 )
 
 
-@examples(60)
+@examples(60, quick=6)
 @given(st.data())
 def test_einsums(data: DataObject) -> None:
     how, dtype = (

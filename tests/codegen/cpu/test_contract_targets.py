@@ -17,7 +17,7 @@ from weft import options
 FORCED = {"min_chunks": 3, "serial_threshold": 0}
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(by=lambda forced, target, dtype: [bool(forced), target])
 @pytest.mark.parametrize("forced", [{}, FORCED], ids=["free", "forced"])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", products.TOLERANCE)

@@ -150,7 +150,7 @@ def test_loops_interpreted_equal_the_oracle(
         assert_close(got, np.asarray(want), 1e-5)
 
 
-@examples(60)
+@examples(60, quick=5)
 @given(st.data())
 def test_any_shape(data: st.DataObject) -> None:
     def one(low: int, high: int) -> int:

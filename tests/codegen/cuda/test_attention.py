@@ -10,7 +10,7 @@ import pytest
 import weft as wf
 from cuda_lowered import NoCode
 from cudakit import compiled, execute, in_order, leaf_tensors, needs_compiler
-from effort import examples
+from effort import examples, rarely
 from harness import Env, inputs_of, interpret, normal_inputs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,12 +62,13 @@ def attention(causal: bool = False) -> tuple[list[wf.Tensor], wf.Tensor]:
     return leaves, F.scaled_dot_product_attention(*leaves, is_causal=causal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_in_blocks_is_one_kernel(in_blocks: None, causal: bool) -> None:
     assert kinds(attention(causal)[1]) == ["chain"]
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("causal", [*rarely(False), True])
 def test_gradients_in_blocks_are_a_kernel_for_each_side(in_blocks: None, causal: bool) -> None:
     leaves, out = attention(causal)
     gradients = wf.grad((out * normal(*out.shape)).sum(), leaves)
@@ -133,11 +134,11 @@ def chained(program: Compiled) -> Compiled:
 
 
 SHAPES = [  # batch, queries, keys, head, value
-    ((2,), 16, 64, 16, 16),
+    pytest.param((2,), 16, 64, 16, 16, marks=pytest.mark.slow),
     ((2,), 17, 70, 5, 3),
-    ((), 140, 33, 3, 20),
+    pytest.param((), 140, 33, 3, 20, marks=pytest.mark.slow),
     ((1, 3), 3, 90, 33, 70),
-    ((2, 3), 70, 130, 64, 64),
+    pytest.param((2, 3), 70, 130, 64, 64, marks=pytest.mark.slow),
     ((), 70, 75, 256, 256),
 ]
 
@@ -154,7 +155,12 @@ def test_attention_of_any_shape(
 
 @pytest.mark.parametrize(
     "target",
-    [SMALL, CudaTarget("sm_80", 1, 20 << 10), CudaTarget("sm_90a", 1), CudaTarget("sm_90a")],
+    [
+        SMALL,
+        CudaTarget("sm_80", 1, 20 << 10),
+        CudaTarget("sm_90a", 1),
+        *rarely(CudaTarget("sm_90a")),
+    ],
 )
 def test_any_size_of_blocks(target: CudaTarget) -> None:
     q, k, v = leaf_tensors((200, 8), (140, 8), (140, 8))
@@ -181,11 +187,11 @@ def test_float64_stays_float64() -> None:
 
 HALVES = [(dt.float16, 2e-3), (dt.bfloat16, 1e-2)]
 HALF_SHAPES = [  # batch, queries, keys, head, value
-    ((), 70, 60, 16, 16),
+    pytest.param((), 70, 60, 16, 16, marks=pytest.mark.slow),
     ((), 40, 30, 16, 6),
     ((2,), 130, 170, 40, 64),
-    ((2, 3), 64, 64, 64, 32),
-    ((), 33, 70, 128, 128),
+    pytest.param((2, 3), 64, 64, 64, 32, marks=pytest.mark.slow),
+    pytest.param((), 33, 70, 128, 128, marks=pytest.mark.slow),
     ((), 20, 40, 250, 256),
 ]
 
@@ -258,7 +264,9 @@ def test_float32_on_tensor_cores_is_asked_for() -> None:
     assert "tensor cores" in program.lowered.kernels[0].lowered.schedule
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), HALVES)
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [HALVES[0], pytest.param(*HALVES[1], marks=pytest.mark.slow)]
+)
 def test_gradients_of_half_inputs(dtype: DType, tolerance: float) -> None:
     tensors = leaf_tensors((2, 70, 16), (2, 100, 16), (2, 100, 16), dtype=dtype)
     out = F.scaled_dot_product_attention(*tensors, is_causal=True)
@@ -315,7 +323,7 @@ def test_heads_that_share_keys_and_lie_apart_in_memory() -> None:
     )
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("causal", [*rarely(False), True])
 def test_gradients_are_a_kernel_for_each_side(causal: bool) -> None:
     tensors = leaf_tensors((64, 13), (100, 13), (100, 13))
     out = F.scaled_dot_product_attention(*tensors, is_causal=causal)
@@ -372,7 +380,7 @@ TARGETS = [
 extent = st.integers(1, 90)
 
 
-@examples(12)
+@examples(12, quick=2)
 @given(
     extent,
     extent,

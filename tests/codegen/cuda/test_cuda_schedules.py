@@ -8,6 +8,7 @@ import pytest
 from cuda_lowered import lowered
 from cuda_schedules import CASES, Case
 from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
+from effort import taken
 from harness import assert_close, assert_same_bits, interpret, leaf, normal_inputs
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.cuda.schedules.vectors import steps_by_one
@@ -30,7 +31,7 @@ def schedules(program: Compiled) -> list[str]:
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.thinned(by=lambda case: [(case.kind, *case.limits)])
+@pytest.mark.thinned(by=lambda case: [case.kind])
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_loops_interpreted_equal_the_oracle(case: Case) -> None:
     outputs = case.outputs()
@@ -50,13 +51,18 @@ def _program(case: Case) -> tuple[list[Node], Compiled]:
         return outputs, compiled(outputs)
 
 
-_programs = Programs(CASES, _program)
+@pytest.fixture(scope="module")
+def programs(request: pytest.FixtureRequest) -> Programs[Case]:
+    return Programs(taken(request, "case"), _program)
 
 
 @needs_compiler
+@pytest.mark.thinned(by=lambda case, **_: [(case.kind, *case.limits)])
 @pytest.mark.parametrize("case", CASES, ids=repr)
-def test_threads_of_any_order_compute_what_the_oracle_does(case: Case) -> None:
-    outputs, program = _programs[case]
+def test_threads_of_any_order_compute_what_the_oracle_does(
+    case: Case, programs: Programs[Case]
+) -> None:
+    outputs, program = programs[case]
     env = normal_inputs(outputs, 1)
     found = execute(program, outputs, env)
     for got, want in zip(found, oracle(outputs, env), strict=True):

@@ -17,6 +17,7 @@ from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
 from cuda_loops import on_device
 from cuda_lowered import SM80, TF32, lowered
 from cudakit import device
+from effort import rarely
 from harness import leaf, normal_inputs
 from weft import options
 from weft.codegen.cuda.contract.tile import TILES, Tile, tensor_tiles
@@ -67,6 +68,7 @@ def always_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_compiler
+@pytest.mark.thinned(by=lambda tile, form: [form])
 @pytest.mark.parametrize(
     ("tile", "form"), list(zip(TILES, ["nn", "nt", "tn", "tt"] * 3, strict=False)), ids=str
 )
@@ -81,6 +83,7 @@ TENSOR += list(zip(tensor_tiles(4)[::2], ["tt", "tn", "nt", "nn"] * 3, [F] * 9, 
 
 
 @needs_compiler
+@pytest.mark.thinned(by=lambda tile, form, dtype: [form, dtype])
 @pytest.mark.parametrize(("tile", "form", "dtype"), TENSOR, ids=str)
 def test_tensor_tiles(tile: Tile, form: str, dtype: Any, use: Any) -> None:
     use(tile)
@@ -122,7 +125,10 @@ def wide_sums() -> list[Node]:
     return [g.relu(product("tn", 24, 24, 4000))]
 
 
-AROUND = [bias_gelu_residual, relu_and_mask, strided, grouped, attention_scores, wide_sums]
+AROUND = [
+    *[bias_gelu_residual, relu_and_mask, strided, attention_scores, wide_sums],
+    *rarely(grouped),
+]
 
 
 @needs_compiler
@@ -135,7 +141,7 @@ def test_what_stands_around_a_product(case: Callable[[], list[Node]]) -> None:
 @needs_compiler
 @pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
-    "case", [bias_gelu_residual, relu_and_mask, strided], ids=lambda c: c.__name__
+    "case", [bias_gelu_residual, relu_and_mask, *rarely(strided)], ids=lambda c: c.__name__
 )
 def test_what_stands_around_a_product_on_tensor_cores(case: Callable[[], list[Node]]) -> None:
     assert "on tensor cores" in " ".join(texts(check(case(), 1e-3, TF32)))
