@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import standard_cases
 import weft as wf
 import weft.array_api as xp
+from effort import rarely
 
 NEW = "dtype=None, device=None"
 REDUCE = "x, /, *, axis=None, keepdims=False"
@@ -281,7 +283,12 @@ def flat(x: Any) -> list[Any]:
     return [i for part in x for i in flat(part)] if isinstance(x, (list, tuple)) else [x]
 
 
-@pytest.mark.parametrize("name", sorted(SIGNATURES.keys() - QUESTIONS))
+FUNCTIONS = sorted(SIGNATURES.keys() - QUESTIONS)
+# By default test_array_api_standard.py shows the values of the others.
+SHOWN = [name for name in FUNCTIONS if name in standard_cases.ELSEWHERE]
+
+
+@pytest.mark.parametrize("name", [*SHOWN, *rarely(*(n for n in FUNCTIONS if n not in SHOWN))])
 def test_functions_agree_with_numpy(name: str) -> None:
     args, kwargs = arguments(name)
     expected: Callable[..., Any] = getattr(np, name)

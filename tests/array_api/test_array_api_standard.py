@@ -143,7 +143,7 @@ def scale_of(name: str, args: Any) -> float:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @given(data=st.data())
-@examples(12)
+@examples(12, quick=3)
 def test_values_are_numpys(name: str, data: st.DataObject) -> None:
     args, kwargs = data.draw(standard_cases.calls(name))
     found = getattr(xp, name)(

@@ -189,7 +189,14 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-@pytest.mark.parametrize("case", bench_cases.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [
+        c if c.name != "LeNet step" else pytest.param(c, marks=pytest.mark.slow)
+        for c in bench_cases.CASES
+    ],
+    ids=lambda case: case.name,
+)
 def test_numpy_computes_the_same(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every case with a NumPy way, made smaller."""
     monkeypatch.setattr(bench_cases, "_random", lambda *shape, dtype="float32": small(shape, dtype))

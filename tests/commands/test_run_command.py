@@ -3,10 +3,15 @@ the oracle."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commandkit import python, script, status
+from effort import rarely
+from weft.frontend.lazy import program_table
 
 HEAD = "program  "  # of what is told
 
@@ -38,10 +43,18 @@ SCRIPTS = {
         "import weft as wf, sys\nprint(wf.arange(5).exp().sum().item() > 0)\nsys.stdout.close()\n"
     ),
     "a_fork": "import os, sys\nif os.fork():\n    print(os.wait()[1])\nelse:\n    sys.exit(3)\n",
+    "several_ends": (
+        "import atexit, os, sys, threading, time\n"
+        "def later():\n    time.sleep(0.3)\n    print('later')\n"
+        "if not os.fork():\n    sys.exit('that is all')\nprint(os.wait()[1])\n"
+        "atexit.register(print, 'at exit')\nthreading.Thread(target=later).start()\n"
+        "print('main ends', flush=True)\nsys.exit(7)\n"
+    ),
 }
+APART = ["numbers_of_exit", "words_of_exit", "threads_that_go_on", "a_fork"]  # of several_ends
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [*(s for s in SCRIPTS if s not in APART), *rarely(*APART)])
 def test_a_script_does_what_it_does_alone(name: str, tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("")
     where = script(tmp_path, SCRIPTS[name])
@@ -49,6 +62,26 @@ def test_a_script_does_what_it_does_alone(name: str, tmp_path: Path) -> None:
     looked_into = python(tmp_path, "-m", "weft", "run", where, "--", "--epochs", "1")
     assert (looked_into.stdout, looked_into.returncode) == (alone.stdout, alone.returncode)
     assert looked_into.stderr.startswith(alone.stderr)
+
+
+Run = Callable[..., SimpleNamespace]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`weft run` of a script's text in this process, with what it changes put back in the end."""
+
+    def done(text: str, *arguments: str) -> SimpleNamespace:
+        program_table._programs.clear()
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+        monkeypatch.setattr(sys, "argv", [*sys.argv])
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        returned = status("run", script(tmp_path, text), *arguments)
+        told = capsys.readouterr()
+        return SimpleNamespace(returncode=returned, stdout=told.out, stderr=told.err)
+
+    return done
 
 
 def test_ctrl_c_has_status_130_and_what_was_collected_is_told(tmp_path: Path) -> None:
@@ -73,26 +106,26 @@ def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
     )
 
 
-def test_programs_are_told_with_their_runs(tmp_path: Path) -> None:
+def test_programs_are_told_with_their_runs(run: Run) -> None:
     text = (
         "import weft as wf\n@wf.jit\ndef step(x):\n    return (x * 2).sum()\nfor i in range(5):"
         " step(wf.tensor([float(i)]))\n"
     )
-    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text))
+    done = run(text)
     (row,) = (
         line.split() for line in done.stderr.splitlines() if line.startswith("step (script.py:4)")
     )
     assert row[2] == "5" and done.stdout == ""
 
 
-def test_a_script_without_programs_is_told_so(tmp_path: Path) -> None:
-    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, "print(1)\n"))
+def test_a_script_without_programs_is_told_so(run: Run) -> None:
+    done = run("print(1)\n")
     assert (done.returncode, done.stdout) == (0, "1\n") and "computed nothing" in done.stderr
 
 
-def test_of_very_many_programs_the_slowest_are_listed(tmp_path: Path) -> None:
+def test_of_very_many_programs_the_slowest_are_listed(run: Run) -> None:
     text = "import weft as wf\nfor n in range(1, 51): (wf.arange(n) * 2).tolist()\n"
-    told = python(tmp_path, "-m", "weft", "run", script(tmp_path, text)).stderr.splitlines()
+    told = run(text).stderr.splitlines()
     assert (
         sum(line.startswith("script.py:2") for line in told) == 40
         and told[-1] == "and 10 more, which took less time"
@@ -106,12 +139,12 @@ def test_explain_and_dump(tmp_path: Path) -> None:
     assert list((tmp_path / "stages").rglob("*.loops"))
 
 
-def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
+def test_profile_lists_kernels_by_time_up_to_their_sum(run: Run) -> None:
     text = (
-        "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(5): ((x + i) @"
+        "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(1, 6): ((x + i) @"
         " x).softmax(axis=1).tolist()\n"
     )
-    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
+    done = run(text, "--profile")
     listed = next(
         part
         for part in done.stderr.split("── ")
@@ -131,10 +164,10 @@ def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
     assert "the only run" not in "".join(listed)
 
 
-def test_a_program_that_ran_once_is_not_said_to_be_warm(tmp_path: Path) -> None:
+def test_a_program_that_ran_once_is_not_said_to_be_warm(run: Run) -> None:
     """Of its first run, what is cold would seem to be a kernel's own time."""
     text = "import weft as wf\nwf.arange(30).exp().tolist()\n"
-    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
+    done = run(text, "--profile")
     _, runs, *times = next(
         line for line in done.stderr.splitlines() if line.startswith("script.py:2")
     ).split()
@@ -153,11 +186,9 @@ WRONG = [
 WRONG += [("script.py", "--dump", "script.py"), ("script.py", "--dump", "script.py/below")]
 
 
-def test_debug_nans_names_the_line(tmp_path: Path) -> None:
-    where = script(
-        tmp_path, "import weft as wf\nx = wf.tensor([1.0, 0.0])\nprint((x.log() + 1).tolist())\n"
-    )
-    done = python(tmp_path, "-m", "weft", "run", where, "--debug-nans")
+def test_debug_nans_names_the_line(run: Run) -> None:
+    text = "import weft as wf\nx = wf.tensor([1.0, 0.0])\nprint((x.log() + 1).tolist())\n"
+    done = run(text, "--debug-nans")
     assert (
         done.returncode == 1
         and "script.py:3" in done.stderr.split("Error")[1]
@@ -165,11 +196,9 @@ def test_debug_nans_names_the_line(tmp_path: Path) -> None:
     )
 
 
-def test_debug_nans_says_that_it_found_nothing(tmp_path: Path) -> None:
-    where = script(
-        tmp_path, "import weft as wf\nprint(wf.tensor([1.0, 2.0]).log().sum().item() > 0)\n"
-    )
-    done = python(tmp_path, "-m", "weft", "run", where, "--debug-nans")
+def test_debug_nans_says_that_it_found_nothing(run: Run) -> None:
+    text = "import weft as wf\nprint(wf.tensor([1.0, 2.0]).log().sum().item() > 0)\n"
+    done = run(text, "--debug-nans")
     assert (
         done.stdout == "True\n"
         and done.stderr == "weft: no operation made a NaN or an infinity of finite numbers\n"

@@ -189,6 +189,7 @@ print(loss.item(), x.grad.numpy().tobytes().hex())
 """
 
 
+@pytest.mark.slow
 def test_two_processes(tmp_path: Path) -> None:
     environment = os.environ | {
         "WEFT_CACHE_DIR": str(tmp_path),

@@ -116,18 +116,18 @@ def check(seed: int) -> None:
         )
 
 
-@pytest.mark.parametrize("first", [0, *rarely(4, 8)])
+@pytest.mark.parametrize("first", [0, *rarely(2, 4, 6, 8, 10)])
 def test_what_is_read_changes_no_bit(first: int) -> None:
-    for seed in range(first, first + 4):
+    for seed in range(first, first + 2):
         check(seed)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(2, 9), (5, 20), (3, 300), (64, 40), (200, 1000)])
-def test_a_row_has_the_bits_of_a_batch_of_one(rows: int, columns: int) -> None:
-    data = np.random.default_rng(0).standard_normal((rows, columns)).astype(np.float32)
+@pytest.mark.parametrize("shape", [(5, 20), (3, 300), (200, 1000), *rarely((2, 9), (64, 40))])
+def test_a_row_has_the_bits_of_a_batch_of_one(shape: tuple[int, int]) -> None:
+    data = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     for f in along(-1):
         whole = f(wf.tensor(data)).numpy()
-        for k in (0, rows - 1):
+        for k in (0, shape[0] - 1):
             assert f(wf.tensor(data[k : k + 1])).numpy()[0].tobytes() == whole[k].tobytes()
 
 

@@ -6,30 +6,43 @@ from pathlib import Path
 
 import distributed
 import pytest
-from processes import started
+from effort import rarely
+from processes import launched
+from stripes import stripes
+
+SMALL = ["--hidden", "32", "--lr", "0.01", "--batch-size", "16"]
+SCRIPTS = {
+    "digits": "import distributed; distributed.main()",
+    "stripes": """
+        import distributed
+        from stripes import stripes
+
+        distributed.digits = lambda: (stripes(160, 0), stripes(40, 1))
+        distributed.main()
+    """,
+}
 
 
+@pytest.mark.parametrize("images", ["stripes", *rarely("digits")])
 def test_two_processes_report_what_one_does_and_one_goes_on_from_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    images: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("safetensors")
-    done = started(
-        "-n",
-        "2",
-        str(Path(distributed.__file__)),
-        "--epochs",
-        "2",
-        "--checkpoint",
-        str(tmp_path / "two"),
-    )
+    if images == "stripes":
+        monkeypatch.setattr(distributed, "digits", lambda: (stripes(160, 0), stripes(40, 1)))
+    kept = str(tmp_path / "two")
+    done = launched(tmp_path, SCRIPTS[images], *SMALL, "--epochs", "1", "--checkpoint", kept)
     assert done.returncode == 0 and done.stderr == "", done.stderr
-    *epochs, last = done.stdout.splitlines()
+    epoch, last = done.stdout.splitlines()
     assert last.startswith("test accuracy: ") and " on 2 x " in last
-    assert distributed.main(["--epochs", "3"]) > 0.9
-    first, second, third, _ = capsys.readouterr().out.splitlines()
-    assert epochs == [line.replace("/3", "/2") for line in (first, second)]
-    distributed.main(["--epochs", "3", "--resume", str(tmp_path / "two")])
-    assert capsys.readouterr().out.splitlines()[0] == third
+    assert distributed.main([*SMALL, "--epochs", "2"]) > 0.9
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert epoch == first.replace("/2", "/1")
+    distributed.main([*SMALL, "--epochs", "2", "--resume", kept])
+    assert capsys.readouterr().out.splitlines()[0] == second
 
 
 @pytest.mark.parametrize("arguments", [["--batch-size", "0"], ["--hidden", "x"], ["--lr", "-1"]])

@@ -9,25 +9,17 @@ from types import ModuleType
 from typing import Any
 
 import common
-import lenet
 import numpy as np
 import points
 import pytest
 import sine
 import weft as wf
-from stripes import stripes
 from weft import nn
 
 CASES = [
-    (lenet, ["--batch-size", "16"]),
     (points, ["--points", "40", "--batch-size", "8"]),
     (sine, []),
 ]
-
-
-@pytest.fixture(autouse=True)
-def few_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
 
 
 def leaves(state: Any, name: str = "") -> Iterator[tuple[str, Any]]:

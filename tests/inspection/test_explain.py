@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from machinekit import machine_of
 from weft.codegen.kernels.loop_axes import TINY_WORK
 from weft.codegen.llvm.target import host
@@ -529,6 +530,12 @@ def chain():
     return (a * b + c).tanh() * a.sigmoid() - b.relu() / (1.0 + c.abs())
 
 
+def convolution_with_gradients():
+    p = [randn(16, 3, 3, 3).requires_grad_(), randn(10, 16 * 14 * 14).requires_grad_()]
+    h = F.max_pool2d(F.conv2d(randn(16, 3, 28, 28), p[0], padding=1).relu(), 2).flatten(1)
+    return train_step(F.cross_entropy(F.linear(h, p[1]), wf.tensor(np.arange(16) % 10)), p)
+
+
 WORKLOADS = {
     "E1": chain,
     "E2": lambda: (
@@ -551,14 +558,16 @@ WORKLOADS = {
         randn(2, 2, 64, 64), randn(2, 2, 64, 64), randn(2, 2, 64, 64)
     ),
     "C2": lambda: F.conv2d(randn(2, 16, 28, 28), randn(16, 16, 3, 3), randn(16), padding=1),
+    "C3": convolution_with_gradients,
     "T1": lenet,
     "T3": mlp,
 }
+LARGE = ["T1", "T3"]
 VECTOR = re.compile(r"^\s+v\w+\s.*%[yz]mm", re.M)
 
 
 @pytest.mark.skipif(host().vector_bits < 256, reason="needs AVX2")
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", [*(n for n in WORKLOADS if n not in LARGE), *rarely(*LARGE)])
 def test_hot_loops_are_vector_code(name, tmp_path):
     """The block with the most floating-point arithmetic of every kernel that has real work uses
     vector registers."""

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import weft as wf
 from cudakit import device, needs_compiler
+from effort import rarely
 from machinekit import machine_of
 from weft import errors, options
 from weft.frontend.lazy import program_table, realize
@@ -87,7 +88,9 @@ def add_up(make: Callable[[], Profile]) -> None:
     pytest.fail(f"the kernels take {ratios} of a run")
 
 
-@pytest.mark.parametrize("name", LAZY)
+@pytest.mark.parametrize(
+    "name", ["layer norm", "products", *rarely("attention", "elementwise", "softmax")]
+)
 def test_the_kernels_add_up_to_the_run(name: str) -> None:
     add_up(partial(wf.profile, LAZY[name](), repeat=40))
 
@@ -97,11 +100,11 @@ def test_runs_share_the_memory_of_all_programs_for_intermediates() -> None:
     def f(x: wf.Tensor) -> wf.Tensor:
         return ((x @ x).exp() @ x).sum(axis=1)
 
-    x = wf.zeros(1500, 1500).realize()
+    x = wf.zeros(500, 500).realize()
     f(x).numpy()
     held = memory.allocated_bytes + memory.cached_bytes
     wf.profile(f, x, repeat=1)
-    assert memory.allocated_bytes + memory.cached_bytes - held < 1500 * 1500
+    assert memory.allocated_bytes + memory.cached_bytes - held < 500 * 500
 
 
 def test_the_kernels_of_a_training_step_add_up() -> None:

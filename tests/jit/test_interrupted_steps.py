@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from interruptions import Stop, leave_all, lines_of
 from weft import nn
 from weft.frontend import ops
@@ -179,14 +180,15 @@ def test_python_is_not_asked_as_values_die() -> None:
 @LOSES_NONE
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("points", [10, *rarely(40)])
 def test_draws_count_with_the_value_or_not_at_all(
-    draw: Callable[[], Any], error: type[BaseException]
+    draw: Callable[[], Any], error: type[BaseException], points: int
 ) -> None:
     draw()
     wf.manual_seed(1)
     lines = lines_of(draw)
     after = wf.get_rng_state()
-    for at in range(1, lines + 1, 1 + lines // 40):
+    for at in range(1, lines + 1, 1 + lines // points):
         wf.manual_seed(1)
         Stop(at, error).run(draw)
         allowed = (
@@ -198,19 +200,22 @@ def test_draws_count_with_the_value_or_not_at_all(
     assert wf.get_rng_state() == after
 
 
-HOW = [
-    pytest.param(plain, sgd, False, id="lazy-sgd"),
-    pytest.param(plain, adamw, True, id="lazy-adamw-kept"),
-    pytest.param(wf.jit, sgd, False, id="jit-sgd"),
-    pytest.param(wf.jit, adamw, True, id="jit-adamw-kept"),
-]
+HOW = pytest.mark.parametrize(
+    "how",
+    [
+        (plain, sgd, False),
+        (wf.jit, adamw, True),
+        *rarely((plain, adamw, True), (wf.jit, sgd, False)),
+    ],
+    ids=["lazy-sgd", "jit-adamw-kept", "lazy-adamw-kept", "jit-sgd"],
+)
 
 
 @pytest.mark.thinned
 @LOSES_NONE
-@pytest.mark.parametrize("stride", [307, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [307, *rarely(5)])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
+@HOW
 def test_an_error_at_any_line_leaves_a_whole_step_or_none(
     how: tuple[Any, ...], error: type[BaseException], stride: int
 ) -> None:
@@ -259,8 +264,8 @@ def interrupts(seconds: Callable[[], float]) -> Iterator[Callable[[], None]]:
 @pytest.mark.skipif(
     not hasattr(signal, "setitimer") or os.name != "posix", reason="no timers on this system"
 )
-@pytest.mark.parametrize("times", [20, pytest.param(2500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
+@pytest.mark.parametrize("times", [20, *rarely(2500)])
+@HOW
 def test_timers_interrupt_steps_between_and_never_within(how: tuple[Any, ...], times: int) -> None:
     reference, training = Reference(*how), Training(*how)
     for _ in range(2):

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import weft as wf
 from counted import Counted
+from effort import rarely
 from stepping import states, stepper
 from weft import options
 from weft.frontend.lazy import program_table, state
@@ -313,6 +314,7 @@ def test_a_changed_signature_is_explained(
 # ---------------------------------------------------------------- Python numbers
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     "dtype",
     [wf.int32, wf.int64, wf.uint8, wf.float16, wf.bfloat16, wf.float32, wf.float64, wf.bool_],
@@ -867,6 +869,9 @@ OPTIMISERS: list[Callable[[Any], optim.Optimizer]] = [
     lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
     lambda p: optim.SGD(p, lr=0.1),
 ]
+MAKE = pytest.mark.parametrize(
+    "make", [OPTIMISERS[0], *rarely(*OPTIMISERS[1:])], ids=["adam", "nesterov", "sgd"]
+)
 
 
 def data(i: int, n: int = 12) -> tuple[wf.Tensor, wf.Tensor]:
@@ -891,7 +896,7 @@ def trained(
     return [losses, *values, optimizer.steps, wf.rand(2).tolist()]
 
 
-@pytest.mark.parametrize("make", OPTIMISERS, ids=["adam", "nesterov", "sgd"])
+@MAKE
 def test_parameters_and_optimiser_state_are_written_in_place(
     make: Callable[[Any], optim.Optimizer],
 ) -> None:
@@ -906,7 +911,7 @@ def test_parameters_and_optimiser_state_are_written_in_place(
     assert [address(t) for t in everything] == places
 
 
-@pytest.mark.parametrize("make", OPTIMISERS, ids=["adam", "nesterov", "sgd"])
+@MAKE
 def test_a_jitted_training_run_has_the_bits_of_a_lazy_one(
     make: Callable[[Any], optim.Optimizer],
 ) -> None:

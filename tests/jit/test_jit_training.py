@@ -97,7 +97,7 @@ def run(wrapper, known):
         optimizer.step()
         return [p.grad for p in params], loss  # in the order in which the lazy step computes them
     f, losses, rng = wrapper(step), [], np.random.default_rng(0)
-    for _ in range(20):
+    for _ in range(8):
         x, y = wf.tensor(rng.standard_normal((6, 1, 28,
             28)).astype("float32")), wf.tensor(rng.integers(0, 10, 6))
         kept = f(x, y)
@@ -109,7 +109,7 @@ lazy_losses, lazy_bits, _ = run(lambda f: f, None)
 keys = {{key for key, *_ in program_table._programs}}
 losses, bits, f = run(wf.jit, None)
 assert losses == lazy_losses and bits == lazy_bits, "jit and lazy differ"
-assert len(set(losses)) > 15, losses
+assert len(set(losses)) > 6, losses
 assert f.last.key in keys, "jit and lazy have other programs"
 print(*losses, bits, hashlib.sha256(repr(f.last.key).encode()).hexdigest())
 """
@@ -136,7 +136,7 @@ def test_lenet_with_dropout_has_the_same_losses_and_program_lazy_and_jitted_on_a
         )
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout.split())
-    assert len(outputs[0]) == 22 and all(found == outputs[0] for found in outputs)
+    assert len(outputs[0]) == 10 and all(found == outputs[0] for found in outputs)
 
 
 # ---------------------------------------------------------------- training and evaluation
@@ -214,7 +214,7 @@ def nesterov(p: Any, lr: float) -> optim.SGD:
     return optim.SGD(p, lr, 0.9, weight_decay=0.01, nesterov=True)
 
 
-@pytest.mark.parametrize("make", [optim.Adam, nesterov], ids=["adam", "nesterov"])
+@pytest.mark.parametrize("make", [optim.Adam, *rarely(nesterov)], ids=["adam", "nesterov"])
 def test_a_schedule_compiles_nothing_and_gives_the_lazy_bits(
     make: Callable[..., optim.Optimizer],
 ) -> None:
@@ -424,7 +424,7 @@ def test_two_parameters_over_one_memory_update_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [optim.Adam, lambda p, lr: optim.SGD(p, lr, 0.9)], ids=["adam", "momentum"]
+    "make", [optim.Adam, *rarely(lambda p, lr: optim.SGD(p, lr, 0.9))], ids=["adam", "momentum"]
 )
 def test_several_steps_of_an_optimizer_in_one_call(make: Callable[..., optim.Optimizer]) -> None:
     """Each has its own number, by which Adam corrects its means."""

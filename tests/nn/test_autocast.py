@@ -105,6 +105,7 @@ POSITIVE = wf.tensor(np.random.default_rng(1).uniform(0.25, 1.0, (3, 4)).astype(
 # ------------------------------------------------------------ what is computed in which dtype
 
 
+@pytest.mark.thinned
 @HALVES
 @pytest.mark.parametrize("name", LOWERED)
 def test_products_are_lowered(name: str, low: wf.DType) -> None:
@@ -118,6 +119,7 @@ def test_products_are_lowered(name: str, low: wf.DType) -> None:
     )
 
 
+@pytest.mark.thinned
 @HALVES
 @pytest.mark.parametrize("name", WIDENED)
 def test_what_would_lose_too_much_is_widened(name: str, low: wf.DType) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from nnref import Array, close, log_softmax, normal
 from weft import nn
 from weft.nn import functional as F
@@ -42,7 +43,7 @@ def reference(blank: int) -> Array:
     )
 
 
-@pytest.mark.parametrize("blank", [0, 2])
+@pytest.mark.parametrize("blank", [2, *rarely(0)])
 def test_every_alignment_counts(blank: int) -> None:
     expected, logs = reference(blank), wf.tensor(LOGITS).log_softmax()
     given = (TARGETS + blank) % C, INPUTS, LENGTHS, blank
@@ -68,6 +69,7 @@ def test_gradients() -> None:
     wf.check_grad(
         lambda x: F.ctc_loss(x.log_softmax(), TARGETS, INPUTS, LENGTHS, zero_infinity=True),
         wf.tensor(LOGITS),
+        max_elements=20,
     )
 
 
@@ -89,7 +91,7 @@ def test_a_step_of_time_adds_two_kernels() -> None:
             ).kernels
         )
 
-    assert count(5) - count(3) <= 4
+    assert count(3) - count(2) <= 2
 
 
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [

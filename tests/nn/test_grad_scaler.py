@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from far_driver import far_devices
 from weft import errors, nn
 
@@ -436,7 +437,7 @@ def test_what_is_no_optimizer_is_refused() -> None:
 # ------------------------------------------------------------ all together
 
 
-@LAZY_AND_JIT
+@pytest.mark.parametrize("how", [wf.jit, *rarely(lambda f: f)], ids=["jit", "lazy"])
 def test_model_learns_in_float16(how: Any) -> None:
     wf.manual_seed(0)
     model = nn.Sequential(

@@ -58,6 +58,7 @@ def sampled(x: Array, grid: Array, mode: str, padding: str, aligned: bool) -> Ar
     return out
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize(("mode", "padding"), [*product(TAPS, ["zeros", "border", "reflection"])])
 def test_images_at_any_place(mode: str, padding: str, aligned: bool) -> None:
@@ -84,6 +85,7 @@ def test_gradients_of_images_and_of_places() -> None:
             lambda x, g, m=mode, p=padding: F.grid_sample(x, g, m, p),
             wf.tensor(X[:, :1]),
             wf.tensor(GRID[:, :2]),
+            max_elements=12,
         )
 
 

@@ -19,7 +19,7 @@ from weft.runtime.cache import DiskCache
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 ERRORS = pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 POINTS = pytest.mark.parametrize(
-    "points", [20, pytest.param(10**6, marks=pytest.mark.slow)]
+    "points", [12, pytest.param(10**6, marks=pytest.mark.slow)]
 )  # all, in ten minutes
 
 
@@ -63,6 +63,7 @@ class Scaled:
         return values, moments, [*self.optimizer.steps], self.scaler.state_dict()
 
 
+@pytest.mark.thinned
 @ERRORS
 @POINTS
 @pytest.mark.parametrize("wrapper", [lambda step: step, wf.jit], ids=["lazy", "jit"])
@@ -150,6 +151,7 @@ SCHEDULES: dict[str, Callable[[optim.Optimizer], Any]] = {
 }
 
 
+@pytest.mark.thinned
 @ERRORS
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_step_of_a_schedule_is_whole(name: str, error: type[BaseException]) -> None:
@@ -193,6 +195,7 @@ def test_the_step_of_a_schedule_is_whole(name: str, error: type[BaseException]) 
         assert state() in (before, after), f"line {at}"
 
 
+@pytest.mark.thinned
 @ERRORS
 @POINTS
 @pytest.mark.parametrize("seconds", [1.0, -1.0], ids=["plain", "ahead"])
@@ -321,6 +324,7 @@ def test_what_a_cache_gives_is_what_was_put(error: type[BaseException], tmp_path
         cache.close()
 
 
+@pytest.mark.thinned
 @ERRORS
 @pytest.mark.parametrize("where", ["gradient", "forward"])
 def test_an_error_of_a_users_hook_leaves_the_step_undone(

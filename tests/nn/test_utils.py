@@ -40,6 +40,7 @@ def grads(params: list[wf.nn.Parameter]) -> list[Array]:
 # ---------------------------------------------------------------- the norm
 
 
+@pytest.mark.thinned
 @ORDERS
 @pytest.mark.parametrize("most", [0.5, 100.0])
 def test_gradients_are_scaled_to_the_norm(order: Any, most: float) -> None:

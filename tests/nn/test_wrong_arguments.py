@@ -63,7 +63,7 @@ FITTING: dict[str, Any] = {
         "pad": (1, 1),
     },
 }
-SMALL = {
+SMALL = {  # of a Transformer and its layers, which are large by default
     "d_model": 2,
     "nhead": 2,
     "num_decoder_layers": 1,
@@ -81,17 +81,21 @@ LAYERS = [name for name in nn.layers.__all__ if name not in nn.layers.container.
 
 def required(function: Callable[..., Any], otherwise: Callable[[], Any]) -> dict[str, Any]:
     """Arguments that fit well enough."""
-    parameters = inspect.signature(function).parameters.values()
-    wanted = [p.name for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
-    small = SMALL if function is nn.Transformer else {}  # by default it is large
+    parameters = inspect.signature(function).parameters
+    wanted = [
+        p.name for p in parameters.values() if p.default is p.empty and p.kind < p.VAR_POSITIONAL
+    ]
+    small = {name: SMALL[name] for name in SMALL if name in parameters}
     return {name: FITTING.get(name, otherwise()) for name in wanted} | small
 
 
-def calls(function: Callable[..., Any], given: dict[str, Any]) -> Iterator[Callable[[], Any]]:
-    """With anything in the place of one argument."""
-    for p in inspect.signature(function).parameters.values():
+def calls(
+    function: Callable[..., Any], given: dict[str, Any], step: int
+) -> Iterator[Callable[[], Any]]:
+    """With anything in the place of one argument: each value, or so many of all."""
+    for i, p in enumerate(inspect.signature(function).parameters.values()):
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            for value in ANYTHING:
+            for value in ANYTHING[i % step :: step]:
                 yield lambda name=p.name, value=value: call(function, {**given, name: value})  # type: ignore[misc]
 
 
@@ -121,31 +125,35 @@ def check(attempts: Iterator[Callable[[], Any]]) -> int:
     return refused
 
 
+STEP = pytest.mark.parametrize("step", [3, *rarely(1)])
 MADE_SLOWLY = ("Transformer", "TransformerDecoderLayer")  # with the arguments of an encoder's layer
 
 
 @pytest.mark.parametrize(
     "name", [*(name for name in LAYERS if name not in MADE_SLOWLY), *rarely(*MADE_SLOWLY)]
 )
-def test_what_a_layer_is_made_with(name: str) -> None:
+@STEP
+def test_what_a_layer_is_made_with(name: str, step: int) -> None:
     kind = getattr(nn, name)
-    check(calls(kind, required(kind, lambda: 2)))
+    check(calls(kind, required(kind, lambda: 2), step))
 
 
 @pytest.mark.parametrize(
     "name",
     [*(name for name in LAYERS if name not in ("Identity", "Transformer")), *rarely("Transformer")],
 )
-def test_what_a_layer_is_called_with(name: str) -> None:
+@STEP
+def test_what_a_layer_is_called_with(name: str, step: int) -> None:
     kind = getattr(nn, name)
     layer = kind(**required(kind, lambda: 2))
-    assert check(calls(layer.forward, required(layer.forward, lambda: wf.ones(2, 2))))
+    assert check(calls(layer.forward, required(layer.forward, lambda: wf.ones(2, 2)), step))
 
 
 @pytest.mark.parametrize("name", F.__all__)
-def test_what_a_function_is_called_with(name: str) -> None:
+@STEP
+def test_what_a_function_is_called_with(name: str, step: int) -> None:
     function = getattr(F, name)
-    assert check(calls(function, required(function, lambda: wf.ones(2, 2))))
+    assert check(calls(function, required(function, lambda: wf.ones(2, 2)), step))
 
 
 PATHS = ["mnist", "fashion_mnist", "sst2", "read_mnist", "read_idx", "read_tsv", "read_lines"]

@@ -47,10 +47,15 @@ def test_every_row_is_checked_timed_and_written(tmp_path: Path) -> None:
     assert table.count("\n| ") == len(groups) + 4 and "Not there" not in table
 
 
-def test_without_time_nothing_is_begun_and_all_is_said() -> None:
-    command = [sys.executable, SCRIPT, *QUICK, "--only", "products", "--minutes", "0"]
-    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0 and run.stdout.count("all: no time left") == 6
+def test_without_time_nothing_is_begun_and_all_is_said(
+    scripts: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import gpu
+
+    arguments = [*QUICK, "--only", "products", "--minutes", "0"]
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments])
+    gpu.main()
+    assert capsys.readouterr().out.count("all: no time left") == 6
 
 
 def test_a_wrong_result_is_not_timed(scripts: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +106,7 @@ def test_on_a_device_times_are_between_its_events(
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_a_network_learns_on_a_device_as_on_the_cpu_in_bfloat16(
     scripts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

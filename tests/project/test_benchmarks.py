@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from effort import rarely
 from project_root import ROOT
@@ -21,19 +22,21 @@ def printed(script, *arguments):
     return run.stdout.splitlines()
 
 
+@pytest.mark.parametrize("dtypes", [["float32"], *rarely(["float32", "float64"])])
 @pytest.mark.parametrize("threads", ["2", *rarely("1")])
-def test_gemm_prints_a_row_a_product_and_a_summary(threads):
-    head, *rows = printed("gemm.py", "--sizes", "16,97,3x300x17", "--threads", threads, *QUICK)
-    products, summaries = rows[:24], rows[24:]
+def test_gemm_prints_a_row_a_product_and_a_summary(threads, dtypes):
+    only = ("--dtype", *dtypes) if len(dtypes) == 1 else ()
+    sizes = ("--sizes", "16,97,3x300x17")
+    head, *rows = printed("gemm.py", *sizes, *only, "--threads", threads, *QUICK)
+    count = 12 * len(dtypes)
+    products, summaries = rows[:count], rows[count:]
     assert head.startswith("M x N x K")
     assert all(
         re.search(r"(nn|nt|tn|tt)  float(32|64) +\d+\.\d\d us +\d+\.\d +\d+\.\d% +\d+\.\d%$", row)
         for row in products
     )
     assert [line.split()[:3] for line in summaries] == [
-        [dtype, kind, "4"]
-        for dtype in ("float32", "float64")
-        for kind in ("large", "skinny", "small")
+        [dtype, kind, "4"] for dtype in dtypes for kind in ("large", "skinny", "small")
     ]
 
 
@@ -65,7 +68,7 @@ def test_reductions_print_a_row_a_case_and_the_slowest():
 
 def test_a_product_compiles_fast_and_loads_at_once():
     """Loose bounds on a busy machine: 17 ms and 0.2 ms on an idle one."""
-    rows = [line.split() for line in printed("compile_products.py", "16")]
+    rows = [line.split() for line in printed("compile_products.py", "8")]
     median = [float(row[row.index("median") + 1]) for row in rows if row[0] == "processor"]
     assert median[0] < 120 and median[1] < 4
 
@@ -89,7 +92,18 @@ def test_training_prints_a_row_a_network():
     assert head.startswith("us a step") and re.match(r"sine +\d+\.\d +\d+\.\d ", row)
 
 
-def test_lazy_loops_agree_with_numpy_in_each_form():
+@pytest.mark.parametrize("how", ["lazy", "realised", "jitted"])
+def test_lazy_loops_agree_with_numpy_in_each_form(how, monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import lazy_loops
+
+    newton = lazy_loops.LOOPS["newton"]
+    found, expected = (lazy_loops.run(newton, form, 3) for form in (how, "NumPy"))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_lazy_loops_print_a_row_a_loop():
     head, names, *rows = printed("lazy_loops.py", "--turns", "3", "--only", "newton")
     assert (
         names.split()[2:6] == ["lazy", "realised", "jitted", "NumPy"] and head.split()[0] == "cold,"

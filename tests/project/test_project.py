@@ -90,7 +90,16 @@ def room_of(parts: tuple[str, ...]) -> str | None:
 @cache
 def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """Of any function, too."""
-    return [n for n in ast.walk(tree(path)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    return [n for n in statements(tree(path)) if isinstance(n, ast.Import | ast.ImportFrom)]
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Those below a node, at any depth: no expression is looked into, since none holds one."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, part, None)
+        for each in inner if isinstance(inner, list) else ():
+            yield each
+            yield from statements(each)
 
 
 def imported(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +39,12 @@ def repository(tmp_path: Path) -> Path:
     found = tmp_path / "repository"
     skipped = shutil.ignore_patterns(".*", "__pycache__", "tests", "docs", "build", "dist")
     shutil.copytree(ROOT, found, ignore=skipped)
+    committed(found)
+    return found
+
+
+def committed(folder: Path) -> None:
+    """Makes a repository of a folder, with a revision that holds all of it."""
     author = (
         "-c",
         "user.name=Weft",
@@ -47,8 +54,7 @@ def repository(tmp_path: Path) -> Path:
         "commit.gpgsign=false",
     )
     for line in (("init", "--quiet"), ("add", "."), (*author, "commit", "--quiet", "-m", "all")):
-        subprocess.run(["git", *line], cwd=found, check=True, env=environment())
-    return found
+        subprocess.run(["git", *line], cwd=folder, check=True, env=environment())
 
 
 def environment() -> dict[str, str]:
@@ -56,6 +62,7 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
+@pytest.mark.slow
 def test_a_revision_equals_the_working_tree_that_it_is(repository: Path) -> None:
     command = [sys.executable, repository / "benchmarks/replay.py", "HEAD", *SMALL]
     run = subprocess.run(
@@ -65,6 +72,34 @@ def test_a_revision_equals_the_working_tree_that_it_is(repository: Path) -> None
     assert run.stdout.startswith("no change: 1 programs of ")
     assert "; not there: 0, " in run.stdout
     assert not [*(repository / ".git/worktrees").glob("*")], "what was checked out is removed"
+
+
+def test_each_side_is_collected_from_its_own_files(
+    replay: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("no git")
+    root = tmp_path / "repository"
+    root.mkdir()
+    (root / "graph").write_text("before\n")
+    committed(root)
+
+    def collected(folder: Path, target: str, *more: str) -> dict[str, Any]:
+        return {f"p, {target}": {"program": {"graph": (folder / "weft" / "graph").read_text()}}}
+
+    for name in {*os.environ} - {*environment()}:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(replay, "ROOT", root)
+    monkeypatch.setattr(replay, "collected", collected)
+    monkeypatch.setattr(sys, "argv", ["replay.py", "HEAD", *SMALL, "--show"])
+    assert replay.main() == 0 and capsys.readouterr().out.startswith("no change: 1 programs of ")
+    (root / "graph").write_text("after\n")
+    told = replay.main(), capsys.readouterr().out
+    assert told[0] == 1 and "-before\n" in told[1] and "+after\n" in told[1]
+    assert not [*(root / ".git/worktrees").glob("*")], "what was checked out is removed"
 
 
 def dumped(texts: ModuleType, folder: Path, scale: float = 1.0) -> dict[str, dict[str, str]]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 
 KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "any": lambda x: np.full(x.shape, True),
@@ -489,17 +490,18 @@ def test_operators_of_tensors(name: str) -> None:
         check(f"{op.__name__}", BINARY[name], op(wf.tensor(a), wf.tensor(b)).numpy(), a, b)
 
 
-_SCALARS = [0.0, -0.0, 1.0, -1.0, 2.0, -3.0, 1.5, np.inf, -np.inf, np.nan]
+_SCALARS = [0.0, -0.0, 1.0, np.inf], [-1.0, 2.0, -3.0, 1.5, -np.inf, np.nan]
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_operators_with_python_numbers(name: str) -> None:
+@pytest.mark.parametrize("scalars", [_SCALARS[0], *rarely(_SCALARS[1])], ids=str)
+def test_operators_with_python_numbers(name: str, scalars: list[float]) -> None:
     v = values("float32")
     op = OPERATORS[name][0]
     t = wf.tensor(v)
-    left, right = [op(s, t) for s in _SCALARS], [op(t, s) for s in _SCALARS]
+    left, right = [op(s, t) for s in scalars], [op(t, s) for s in scalars]
     wf.realize(*left, *right)
-    for s, of_left, of_right in zip(_SCALARS, left, right, strict=True):
+    for s, of_left, of_right in zip(scalars, left, right, strict=True):
         filled = np.full_like(v, s)
         _check_present(f"{s} {name}", BINARY[name], of_left.numpy(), filled, v)
         _check_present(f"{name} {s}", BINARY[name], of_right.numpy(), v, filled)

@@ -99,6 +99,7 @@ CALLS: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[np.ndarray], 
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CALLS)
 def test_manipulations(name: str, dtype: str) -> None:
@@ -233,6 +234,7 @@ DIAGONALS = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("shape", "offset"), DIAGONALS, ids=str)
 def test_diagonals(shape: tuple[int, ...], offset: int, dtype: str) -> None:

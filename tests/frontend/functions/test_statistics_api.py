@@ -73,19 +73,19 @@ SHAPES = [(3, 4, 2), (5,), (), (1, 3)]
 
 
 def axes_of(ndim: int) -> list[Any]:
-    return [None, (), *range(-ndim, ndim), *([(0, -1)] if ndim > 1 else [])]
+    return [None, (), *range(-min(ndim, 1), ndim), *([(0, -1)] if ndim > 1 else [])]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(by=lambda name, dtype, shape: [(name, shape), dtype])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
-def test_reductions(name: str, dtype: str) -> None:
-    for shape in SHAPES:
-        x = drawn(shape, dtype)
-        for axis in axes_of(len(shape)):
-            for keepdims in (False, True):
-                want = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
-                close(getattr(wf, name)(x, axis=axis, keepdims=keepdims), want)
+def test_reductions(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    x = drawn(shape, dtype)
+    for axis in axes_of(len(shape)):
+        for keepdims in (False, True):
+            want = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
+            close(getattr(wf, name)(x, axis=axis, keepdims=keepdims), want)
 
 
 @pytest.mark.thinned

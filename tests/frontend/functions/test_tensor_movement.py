@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from numpy.lib.stride_tricks import as_strided
 
 X = np.arange(2 * 3 * 4, dtype="float32").reshape(2, 3, 4)
@@ -216,7 +217,7 @@ def test_join_and_split() -> None:
     same(wf.split(wf.tensor(X), [1, 3], axis=-1)[1], X[..., 1:])
 
 
-@pytest.mark.parametrize("count", [31, 32, 33, 63, 65, 200])
+@pytest.mark.parametrize("count", [32, 33, 65, *rarely(31, 63, 200)])
 def test_join_many(count: int) -> None:
     parts = [np.full((2, 1 + i % 3), i, np.float32) for i in range(count)]
     tensors = [wf.tensor(p, requires_grad=True) for p in parts]
@@ -231,10 +232,10 @@ def test_join_many(count: int) -> None:
 
 
 def test_join_very_many_in_few_passes() -> None:
-    joined = wf.stack([wf.tensor(np.full(3, i, np.float32)) for i in range(300)])
+    joined = wf.stack([wf.tensor(np.full(3, i, np.float32)) for i in range(100)])
     report = wf.explain(joined)
-    assert len(report.kernels) <= 11
-    same(joined, np.repeat(np.arange(300, dtype=np.float32)[:, None], 3, 1))
+    assert len(report.kernels) <= 5
+    same(joined, np.repeat(np.arange(100, dtype=np.float32)[:, None], 3, 1))
 
 
 def test_window() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import weft as wf
 from commandkit import python, script
+from effort import rarely
 from weft import locks
 from weft.nn.data import DataLoader
 
@@ -107,7 +108,7 @@ def status_of_fork(k: int) -> int:
         os._exit(status)
 
 
-@pytest.mark.parametrize("times", [10, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [5, *rarely(1000)])
 def test_a_child_works_whatever_other_threads_do(times: int) -> None:
     wf.arange(200_000.0, dtype=wf.float64).sum().item()
     with working(computes, compiles, draws_and_updates, fetches):
@@ -187,8 +188,10 @@ if __name__ == "__main__":
 """
 
 
-def test_pools_of_processes_beside_a_thread_that_computes(tmp_path: Path) -> None:
-    methods = ["fork", "forkserver", "spawn"]
+@pytest.mark.parametrize("methods", [["fork"], *rarely(["forkserver", "spawn"])], ids=str)
+def test_pools_of_processes_beside_a_thread_that_computes(
+    tmp_path: Path, methods: list[str]
+) -> None:
     done = python(tmp_path, script(tmp_path, POOLS), *methods)
     assert done.stdout.splitlines() == [f"{method} [6.0, 20.0, 89700.0]" for method in methods], (
         done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,10 +42,10 @@ def test_a_history_of_500_turns_is_a_few_short_programs(built: Built) -> None:
 
 def test_values_that_were_read_on_the_way_are_those_of_the_history() -> None:
     x = wf.tensor(0.3)
-    history = [x := 3.7 * x * (1 - x) for _ in range(300)]
+    history = [x := 3.7 * x * (1 - x) for _ in range(150)]
     whole = wf.stack(history).numpy()
     x = wf.tensor(0.3)
-    for k in range(300):
+    for k in range(150):
         x = 3.7 * x * (1 - x)
         assert x.item() == whole[k]
 
@@ -82,7 +83,7 @@ def test_batches_that_only_a_buffer_waits_for_are_one_program_each(built: Built)
 
 def test_gradients_through_many_turns() -> None:
     w = wf.tensor(np.array([0.5, -0.3, 0.8]), requires_grad=True)
-    h, total, turns = wf.ones(3, dtype=wf.float64), wf.tensor(0.0, dtype=wf.float64), 120
+    h, total, turns = wf.ones(3, dtype=wf.float64), wf.tensor(0.0, dtype=wf.float64), 60
 
     def by_numpy(w: np.ndarray) -> float:
         h, total = np.ones(3), 0.0
@@ -101,7 +102,7 @@ def test_gradients_through_many_turns() -> None:
     assert total.item() == pytest.approx(by_numpy(w.numpy()), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", [*range(4), *rarely(*range(4, 12))])
+@pytest.mark.parametrize("seed", [0, 1, *rarely(*range(2, 12))])
 def test_random_loops_that_nobody_reads_agree_with_numpy(seed: int) -> None:
     check_unread(random_loop(random.Random(seed).randrange))
 
@@ -130,7 +131,7 @@ def test_layers_that_take_time_to_run_stay_one_program(built: Built) -> None:
 
 
 def test_a_training_step_stays_one_program_however_many_layers_it_has(built: Built) -> None:
-    layers = wf.nn.Sequential(*[wf.nn.Linear(4, 4) for _ in range(40)])
+    layers = wf.nn.Sequential(*[wf.nn.Linear(4, 4) for _ in range(24)])
     optimizer = wf.nn.optim.Adam(wf.realize([*layers.parameters()]))
     x = wf.ones((3, 4)).realize()
     before = statistics["runs"]
@@ -150,13 +151,19 @@ def test_parameters_of_many_layers_are_drawn_by_few_programs(built: Built) -> No
 
 
 def test_a_few_layers_stay_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut = []
-    monkeypatch.setattr(realize, "pieces", lambda *a: cut.append(pieces.pieces(*a)) or cut[-1])
+    class Cut(Exception):
+        """Nothing is compiled."""
+
+    def cut(*args: Any) -> None:
+        raise Cut(pieces.pieces(*args))
+
+    monkeypatch.setattr(realize, "pieces", cut)
     layers = wf.nn.Sequential(
         *[wf.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True) for _ in range(2)]
     )
-    layers(wf.ones((2, 8, 16))).realize()
-    assert cut and not any(cut)
+    with pytest.raises(Cut) as found:
+        layers(wf.ones((2, 8, 16))).realize()
+    assert found.value.args == ([],)
 
 
 # ---------------------------------------------------------------- assignments in a loop

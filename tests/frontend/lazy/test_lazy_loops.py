@@ -145,6 +145,7 @@ def test_a_loop_keeps_no_more_the_longer_it_runs(loop: Loop) -> None:
     assert max(alive[30:]) <= max(alive[10:20])
 
 
+@pytest.mark.slow
 @examples(40)
 @given(st.data())
 def test_random_loops_agree_with_numpy_and_settle(data: DataObject) -> None:

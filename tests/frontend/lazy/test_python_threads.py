@@ -159,7 +159,7 @@ def all_work() -> list[Work]:
 
 @pytest.mark.parametrize("kind", range(7))
 def test_each_kind_of_work_alone(kind: int) -> None:
-    until = time.monotonic() + 0.4
+    until = time.monotonic() + 0.2
     together(lambda i: all_work_of(kind)(i, until))
 
 
@@ -177,7 +177,7 @@ def stress(seconds: float) -> None:
 
 
 def test_all_kinds_of_work_at_once() -> None:
-    stress(1.0)
+    stress(0.5)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import pytest
 import weft as wf
 from effort import rarely
 from project_root import ROOT
+from weft import options
 from weft.frontend.lazy.program_table import statistics
 from weft.ir.graph import graph
 from weft.nn import functional as F
@@ -36,6 +37,10 @@ OPTIMISERS: list[Make] = [
 def make(request: pytest.FixtureRequest) -> Make:
     chosen: Make = request.param
     return chosen
+
+
+# For what does not depend on the optimiser.
+ONE = pytest.mark.parametrize("make", [OPTIMISERS[0], *rarely(OPTIMISERS[1])], ids=["adam", "sgd"])
 
 
 def mlp() -> wf.nn.Sequential:
@@ -72,6 +77,7 @@ def resident_bytes() -> int:
 # ---------------------------------------------------------------- memory and programs
 
 
+@ONE
 @pytest.mark.parametrize("steps", [250, *rarely(1000)])
 def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(
     make: Make, steps: int
@@ -101,6 +107,7 @@ def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(
     assert loss.item() < 0.1 * first.item()
 
 
+@ONE
 def test_a_schedule_over_minibatches_of_a_network_compiles_at_most_twice(make: Make) -> None:
     model = mlp()
     optimizer = make(list(model.parameters()))
@@ -122,6 +129,7 @@ def test_a_schedule_over_minibatches_of_a_network_compiles_at_most_twice(make: M
 # kept
 
 
+@ONE
 def test_printing_the_loss_before_backward_changes_nothing(
     make: Make, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,6 +153,7 @@ def test_printing_the_loss_before_backward_changes_nothing(
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+@ONE
 def test_logits_kept_across_a_step_are_those_of_the_old_weights(make: Make) -> None:
     model = mlp()
     optimizer = make(list(model.parameters()))
@@ -178,6 +187,7 @@ def test_twice_a_parameter_kept_across_updates_keeps_its_value(make: Make) -> No
 # ---------------------------------------------------------------- a wrong label
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("wrong", [4, -3, 1_000_000_007])
 def test_a_wrong_label_in_the_middle_of_training(make: Make, wrong: int) -> None:
     model, straight = mlp(), mlp()
@@ -229,6 +239,7 @@ def test_a_wrong_label_names_the_line_of_the_expression_not_of_an_equal_one_befo
 # ---------------------------------------------------------------- copies of a model
 
 
+@ONE
 def test_a_pickled_model_continues_training_alike(make: Make) -> None:
     model = mlp()
     optimizer = make(list(model.parameters()))
@@ -247,6 +258,27 @@ def test_a_pickled_model_continues_training_alike(make: Make) -> None:
 
 
 # ---------------------------------------------------------------- equal bits
+
+
+@ONE
+def test_training_is_bit_identical_for_any_threads(make: Make) -> None:
+    """Work is shared among them even where there is little."""
+    rng, results = np.random.default_rng(0), []
+    x = wf.tensor(rng.standard_normal((16, 1, 10, 10)).astype("float32"))
+    y = wf.tensor(rng.integers(0, 4, 16))
+    for threads in (1, 2, 3):
+        wf.manual_seed(0)
+        model = wf.nn.Sequential(
+            wf.nn.Conv2d(1, 4, 3), wf.nn.MaxPool2d(2), wf.nn.Flatten(), wf.nn.Linear(64, 4)
+        )
+        optimizer = make(list(model.parameters()))
+        with options.override(num_threads=threads, serial_threshold=0, min_chunks=4):
+            losses = [train_step(model, optimizer, x, y).item() for _ in range(3)]
+            results.append([np.array(losses), *everything(model, optimizer)])
+    for result in results[1:]:
+        for a, b in zip(results[0], result, strict=True):
+            np.testing.assert_array_equal(a, b)
+
 
 LENET = """
 import hashlib, importlib.util, sys
@@ -284,7 +316,8 @@ def lenet_runs(*how: str, **environment: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("threads", ["13", *rarely("123")])
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", ["13", "123"])
 def test_lenet_training_is_bit_identical_for_any_threads_with_and_without_jit(
     tmp_path: Path, threads: str
 ) -> None:

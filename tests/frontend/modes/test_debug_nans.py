@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from weft import errors, nn, options
 from weft.compiler.backends.kinds import current_backend
 from weft.compiler.compile import build
@@ -87,7 +88,11 @@ def overflow_in_exp(x: wf.Tensor) -> wf.Tensor:
 
 @pytest.mark.parametrize(
     ("function", "op", "value"),
-    [(log_of_zero, "log", -inf), (zero_by_zero, "div", nan), (overflow_in_exp, "exp", inf)],
+    [
+        (log_of_zero, "log", -inf),
+        pytest.param(zero_by_zero, "div", nan, marks=pytest.mark.slow),
+        pytest.param(overflow_in_exp, "exp", inf, marks=pytest.mark.slow),
+    ],
 )
 def test_the_line_inside_one_kernel_of_twenty_operations(
     function: Function, op: str, value: float
@@ -162,7 +167,9 @@ def power_at_zero(x: wf.Tensor) -> wf.Tensor:
     return g
 
 
-@pytest.mark.parametrize("function", [sqrt_at_zero, log_near_zero, norm_at_zero, power_at_zero])
+@pytest.mark.parametrize(
+    "function", [sqrt_at_zero, norm_at_zero, *rarely(log_near_zero, power_at_zero)]
+)
 def test_a_gradient_carries_the_line_of_its_forward_operation(function: Function) -> None:
     x = wf.tensor(np.linspace(0.1, 2.0, 100, dtype=np.float32), requires_grad=True)
     error = named(function, x)
@@ -182,7 +189,7 @@ def test_a_sum_that_overflows_is_named_with_its_place() -> None:
     assert (error.op, error.index, error.value, error.operands) == ("sum", (1,), inf, ())
 
 
-@pytest.mark.parametrize("shape", [(3, 4, 5), (70, 60, 80), (1, 300, 200), (64, 512, 64)])
+@pytest.mark.parametrize("shape", [(70, 60, 80), (1, 300, 200), *rarely((3, 4, 5), (64, 512, 64))])
 def test_a_matrix_product_that_overflows_is_named(shape: tuple[int, int, int]) -> None:
     m, k, n = shape
     a, b = np.ones((m, k), np.float32), np.ones((k, n), np.float32)
@@ -433,13 +440,11 @@ def test_a_jitted_step_updates_nothing_and_goes_on_afterwards() -> None:
 def test_the_mode_computes_the_same_bits() -> None:
     def trained(checks: bool) -> list[Any]:
         wf.manual_seed(3)
-        model = nn.Sequential(
-            nn.Linear(6, 33), nn.GELU(), nn.LayerNorm(33), nn.Dropout(0.2), nn.Linear(33, 4)
-        )
-        optimizer = nn.optim.AdamW(model.parameters(), lr=0.01)
-        x, y = wf.randn(70, 6).realize(), wf.randint(0, 4, (70,)).realize()
+        model = nn.Sequential(nn.Linear(6, 33), nn.LayerNorm(33), nn.Dropout(0.2))
+        optimizer = nn.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+        x, y = wf.randn(70, 6).realize(), wf.randint(0, 33, (70,)).realize()
         with wf.debug_nans(checks):
-            for _ in range(3):
+            for _ in range(2):
                 optimizer.zero_grad()
                 F.cross_entropy(model(x), y).backward()
                 optimizer.step()
@@ -508,6 +513,7 @@ class Net(nn.Module):
 
 
 @pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.slow
 def test_a_training_step_with_a_wrong_gradient_in_the_middle(jitted: bool) -> None:
     wf.manual_seed(0)
     model = Net()
@@ -544,7 +550,7 @@ def test_autocast_that_overflows_in_float16_is_named() -> None:
 # ---------------------------------------------------------------- the mode itself
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("threads", [1, 5, *rarely(2)])
 def test_the_answer_does_not_depend_on_threads(threads: int) -> None:
     x = np.linspace(1.0, 2.0, 200_000, dtype=np.float32)
     x[[70_001, 150_000, 199_999]] = 0.0
@@ -579,6 +585,7 @@ def test_the_environment_turns_it_on(
     assert options._read_environment().debug_nans == found
 
 
+@pytest.mark.slow
 def test_an_unmodified_script_is_checked_from_outside(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
@@ -630,7 +637,7 @@ def test_after_an_error_nothing_is_kept_of_the_search() -> None:
     gc.collect()
     graph.forget_dead()
     before = len(graph.interned)
-    for size in range(6, 12):
+    for size in range(6, 9):
         compute(size)
     gc.collect()
     graph.forget_dead()

@@ -162,6 +162,7 @@ def test_computed_indices_are_checked_inside_the_program(threads: int) -> None:
         assert f"index {wrong} is out of range for {where}" in message
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("late", [False, True])
 def test_a_training_step_with_a_bad_index_changes_nothing(threads: int, late: bool) -> None:

@@ -338,6 +338,7 @@ def _assign(key: Any) -> Any:
     return f
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", READS)
 @pytest.mark.parametrize("is_scalar", [False, True])
 def test_gradients_of_assigning(name: str, is_scalar: bool) -> None:

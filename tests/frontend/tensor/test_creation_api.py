@@ -87,6 +87,7 @@ def test_every_creation_function_takes_a_device_and_a_dtype(name: str) -> None:
 # ---------------------------------------------------------------- constants
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), 0, 3, (2, 0), (1, 3, 1), [2, 2]], ids=str)
 def test_constants(shape: Any, dtype: str) -> None:
@@ -364,6 +365,7 @@ def test_things_that_are_no_arguments_are_named(case: tuple[Callable[[], Any], s
 # ---------------------------------------------------------------- diagonals and grids
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("rows", "columns"), [(3, None), (2, 4), (0, 2), (3, 1)])
 def test_eye(rows: int, columns: int | None, dtype: str) -> None:
@@ -372,6 +374,7 @@ def test_eye(rows: int, columns: int | None, dtype: str) -> None:
     assert not wf.eye(2, k=10**30).numpy().any()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 4), (2, 4, 3), (0, 3), (1, 1), (2, 0, 3)], ids=str)
 def test_triangles(shape: tuple[int, ...], dtype: str) -> None:

@@ -7,6 +7,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -159,21 +160,34 @@ def test_indexing_moves_values(half: wf.DType) -> None:
 # ---------------------------------------------------------------- functions
 
 
+COMPOSITES: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
+    "softmax": wf.Tensor.softmax,
+    "log_softmax": wf.Tensor.log_softmax,
+    "mean": wf.Tensor.mean,
+    "var": wf.Tensor.var,
+    "std": wf.Tensor.std,
+    "gelu": wf.Tensor.gelu,
+    "silu": wf.Tensor.silu,
+    "sigmoid": wf.Tensor.sigmoid,
+    "softplus": wf.Tensor.softplus,
+    "logsumexp": wf.Tensor.logsumexp,
+    "sum": wf.Tensor.sum,
+    "cube": lambda t: t**3,
+    "floor division": lambda t: t // 0.3,
+    "layer norm": lambda t: F.layer_norm(t, 60),
+    "rsqrt": lambda t: t.abs().rsqrt(),
+}
+
+
+@pytest.mark.thinned
 @of_each_half
-def test_composites_round_once(half: wf.DType) -> None:
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_composites_round_once(name: str, half: wf.DType) -> None:
     array = np.random.default_rng(1).standard_normal((40, 60)).astype(half.numpy)
     x, wide = wf.tensor(array), wf.tensor(array.astype(np.float32))
-    functions = (
-        wf.Tensor.softmax, wf.Tensor.log_softmax, wf.Tensor.mean, wf.Tensor.var, wf.Tensor.std,
-        wf.Tensor.gelu, wf.Tensor.silu,
-        wf.Tensor.sigmoid, wf.Tensor.softplus, wf.Tensor.logsumexp, wf.Tensor.sum, lambda t: t**3,
-        lambda t: t // 0.3,
-        lambda t: F.layer_norm(t, 60), lambda t: t.abs().rsqrt(),
-    )  # fmt: skip
-    for f in functions:
-        got, want = f(x), f(wide)
-        assert got.dtype is half
-        assert (got == want.astype(half)).all(), f
+    got, want = COMPOSITES[name](x), COMPOSITES[name](wide)
+    assert got.dtype is half
+    assert (got == want.astype(half)).all()
 
 
 @of_each_half
@@ -187,16 +201,17 @@ def test_a_given_dtype_of_the_mean_is_kept(half: wf.DType) -> None:
 @of_each_half
 def test_uniform_numbers_fill_the_dtype_below_one(half: wf.DType) -> None:
     wf.manual_seed(0)
-    x = wf.rand(200_000, dtype=half)
-    assert x.dtype is half and x.min().item() == 0.0 and x.max().item() == 1 - 2.0**-half.digits
-    assert len(np.unique(x.float().numpy())) == 2**half.digits
-    y = wf.randn(200_000, dtype=half).float()
-    assert abs(y.mean().item()) < 0.01 and abs(y.std().item() - 1) < 0.01
+    x = wf.rand(200_000, dtype=half).numpy()
+    assert x.dtype == half.numpy and x.min() == 0.0 and x.max() == 1 - 2.0**-half.digits
+    assert len(np.unique(x)) == 2**half.digits
+    y = wf.randn(200_000, dtype=half).numpy().astype(np.float32)
+    assert abs(y.mean()) < 0.01 and abs(y.std() - 1) < 0.01
 
 
 # ---------------------------------------------------------------- training
 
 
+@pytest.mark.thinned
 @of_each_half
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_a_model_of_16_bit_parameters_learns(half: wf.DType, optimizer: str) -> None:
