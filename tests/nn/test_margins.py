@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from nnref import Array, close, normal
 from weft import nn
 from weft.nn import functional as F
@@ -136,13 +137,18 @@ LOSSES: dict[str, Case] = {
 def test_losses(name: str) -> None:
     loss, layer, arrays, each = LOSSES[name]
     close(loss(*map(wf.tensor, arrays), reduction="none"), each, 1e-9)
-    close(loss(*map(wf.tensor, arrays), reduction="sum"), each.sum(), 1e-9)
     close(loss(*map(wf.tensor, arrays)), each.mean(), 1e-9)
     assert layer(*map(wf.tensor, arrays)).item() == loss(*map(wf.tensor, arrays)).item()
     floats = [wf.tensor(a) for a in arrays if a.dtype.kind == "f"][
         : 2 if name == "gaussian" else None
     ]  # not of a least var
     wf.check_grad(lambda *x: loss(*x, *arrays[len(floats) :]), *floats)
+
+
+@pytest.mark.parametrize("name", ["ranking", *rarely(*(n for n in LOSSES if n != "ranking"))])
+def test_losses_may_be_summed(name: str) -> None:
+    loss, _, arrays, each = LOSSES[name]
+    close(loss(*map(wf.tensor, arrays), reduction="sum"), each.sum(), 1e-9)
 
 
 def test_a_variance_may_be_one_per_row_per_column_or_one() -> None:

@@ -57,7 +57,7 @@ def made(kind: type[nn.Module], **settings: Any) -> Any:
     return layer
 
 
-@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("norm_first", [False, *rarely(True)])
 def test_an_encoder_layer(norm_first: bool) -> None:
     m, x = made(nn.TransformerEncoderLayer, norm_first=norm_first), normal(N, L, E)
     close(m(wf.tensor(x)), reference(m, x, x, NOTHING), 1e-9)
@@ -146,6 +146,7 @@ def test_stacks_of_ones_own_take_the_place_of_the_usual_ones() -> None:
     ).tolist() and not list(m.parameters())
 
 
+@pytest.mark.slow
 def test_a_decoder_layer_is_two_attention_kernels_between_products() -> None:
     m = nn.TransformerDecoderLayer(64, 4, 128, dropout=0.0, batch_first=True)
     tgt, memory = wf.randn(2, 32, 64), wf.randn(2, 48, 64)
