@@ -28,29 +28,39 @@ ROUNDS = 5
 SECONDS = 0.02  # of a candidate in a round, at least
 
 
+class Memory:
+    """What a kernel reads and writes, the bytes of each value: `inputs`, `outputs`. All ways to run
+    it share them, since which pages memory consists of may tell more than the schedule."""
+
+    def __init__(self, kernel: Kernel, strides: Strides) -> None:
+        self.layouts = [layout_of(n, strides) for n in kernel.inputs]
+        self.inputs = [_zeros(v) for v in self.layouts]
+        self.outputs = [np.zeros(n.nbytes, np.uint8) for n in kernel.outputs]
+
+    def places(self) -> tuple[list[int], list[int]]:
+        """The addresses of the first element of each."""
+        read = [_first(v, a) for v, a in zip(self.layouts, self.inputs, strict=True)]
+        return read, [a.ctypes.data for a in self.outputs]
+
+
 class Alone:
-    """A kernel lowered in one way; the bytes of its `inputs` and `outputs`."""
+    """A kernel lowered in one way, on some memory."""
 
     def __init__(
-        self, kernel: Kernel, lowered: Lowered, strides: Strides, backend: CpuBackend
+        self, kernel: Kernel, lowered: Lowered, memory: Memory, backend: CpuBackend
     ) -> None:
-        values = [layout_of(n, strides) for n in kernel.inputs]
         code = backend.builder()
         with provenance(NOWHERE), code:
             loops = backend.lowering.expanded(lowered.loops)
             parallel = backend.lowering.parallel(lowered)
             step = KernelStep(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)
             code.begin(loops, None)
-            program = plan([step], Planner(kernel.inputs, values, kernel.outputs, {}))
-        keys = [code.key_of(call.loops) for call in program.calls]
-        executable = backend.link(program, keys, code)
-        self.inputs = [_zeros(v) for v in values]
-        self.outputs = [np.zeros(n.nbytes, np.uint8) for n in kernel.outputs]
+            planner = Planner(kernel.inputs, memory.layouts, kernel.outputs, {})
+            program = plan([step], planner)
+        executable = backend.link(program, [code.key_of(c.loops) for c in program.calls], code)
         arena = Buffer.arena(executable.arena_bytes)
-        places = [_first(v, a) for v, a in zip(values, self.inputs, strict=True)]
-        results = [a.ctypes.data for a in self.outputs]
-        self._table, self._args, frame = executable.bound(places, results, arena.address)
-        self._keep = arena, frame, executable
+        self._table, self._args, frame = executable.bound(*memory.places(), arena.address)
+        self._keep = memory, arena, frame, executable
         self._often = max(1, int(SECONDS / max(self._run(1), 1e-7)))
 
     def _run(self, count: int) -> float:
@@ -58,7 +68,8 @@ class Alone:
         return seconds_of_runs(address(pool.runtime().run), self._table, self._args, count)
 
     def seconds(self) -> float:
-        """Of one of several runs in a row."""
+        """Of one of several runs in a row, after one that is left out."""
+        self._run(1)
         return self._run(self._often) / self._often
 
 
@@ -78,9 +89,11 @@ def _first(v: ValueLayout, memory: np.ndarray[Any, Any]) -> int:
     return int(memory.ctypes.data + before * v.dtype.itemsize)
 
 
-def fastest_of(runs: Sequence[Alone]) -> list[float]:
-    """Seconds of each, in turns: the least of ROUNDS rounds."""
-    return [
-        min(times)
-        for times in zip(*([r.seconds() for r in runs] for _ in range(ROUNDS)), strict=True)
-    ]
+def seconds_of(
+    kernel: Kernel, ways: Sequence[Lowered], strides: Strides, backend: CpuBackend
+) -> list[float]:
+    """Seconds of a kernel in each way, in turns: the least of ROUNDS rounds."""
+    memory = Memory(kernel, strides)
+    runs = [Alone(kernel, lowered, memory, backend) for lowered in ways]
+    rounds = [[r.seconds() for r in runs] for _ in range(ROUNDS)]
+    return [min(times) for times in zip(*rounds, strict=True)]

@@ -114,7 +114,7 @@ def _ways(compiled: Compiled, k: LoweredKernel) -> tuple[Way, ...]:
     """The ways of a kernel of the CPU, timed; none where there is one alone."""
     from ...codegen.cpu.candidates import candidates
     from ...compiler.backends.cpu import CpuBackend
-    from .alone import Alone, fastest_of
+    from .alone import seconds_of
 
     backend = compiled.backend
     if not isinstance(backend, CpuBackend) or k.kernel is None:
@@ -122,10 +122,9 @@ def _ways(compiled: Compiled, k: LoweredKernel) -> tuple[Way, ...]:
     found = candidates(k.kernel, compiled.strides, backend.lowering.settings)
     if len(found) == 1:
         return ()
-    runs = [Alone(k.kernel, c.lowered, compiled.strides, backend) for c in found]
     (choice,) = k.lowered.choices
     whys = [choice.others.get(c.schedule, _sizes(c.lowered.schedule)) for c in found]
-    times = fastest_of(runs)
+    times = seconds_of(k.kernel, [c.lowered for c in found], compiled.strides, backend)
     return tuple(
         Way(c.name, seconds, why if i else "")
         for i, (c, seconds, why) in enumerate(zip(found, times, whys, strict=True))

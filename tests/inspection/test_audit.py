@@ -13,7 +13,7 @@ from weft.compiler.backends.cpu import CpuBackend
 from weft.compiler.compile import Compiled, program_of
 from weft.frontend.lazy import realize
 from weft.inspection.audit import audit as audit_module
-from weft.inspection.audit.alone import Alone
+from weft.inspection.audit.alone import Alone, Memory
 from weft.inspection.audit.audit import Audit
 from weft.ir.kernels.kernel import Kernel
 from weft.nn import functional as F
@@ -63,11 +63,11 @@ def test_every_way_computes_the_same(name: str) -> None:
     rng, expected = np.random.default_rng(0), None
     numbers = [rng.integers(-4, 5, n.size).astype(np.float32) for n in kernel.inputs]
     for way in found:
-        alone = Alone(kernel, way.lowered, c.strides, c.backend)
-        for memory, given in zip(alone.inputs, numbers, strict=True):
-            memory.view(np.float32)[: given.size] = given[: memory.size // 4]
-        alone.seconds()
-        result = alone.outputs[0].view(np.float32).copy()
+        memory = Memory(kernel, c.strides)
+        for place, given in zip(memory.inputs, numbers, strict=True):
+            place.view(np.float32)[: given.size] = given[: place.size // 4]
+        Alone(kernel, way.lowered, memory, c.backend).seconds()
+        result = memory.outputs[0].view(np.float32).copy()
         expected = result if expected is None else expected
         np.testing.assert_array_equal(result, expected, err_msg=way.name)
 
