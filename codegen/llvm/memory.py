@@ -57,9 +57,10 @@ def load(fn: Function, n: Node, group: int) -> Val:
         raw = load_vector(a, _slot(fn, buf, index, group))
         return to_register(a, raw if a.live is None else fn.writer.select(a.live, raw, a.zero(1)))
     stride = stride_of(fn, index)
+    # The mask may hold only past the end, and so may all lanes of a vector behind the first one.
     if buf.space == GLOBAL and (
-        stride != 0 or (a.live is not None and a.live.w > 1)
-    ):  # the mask may hold only past the end
+        stride != 0 or (a.live is not None and a.live.w > 1) or _moves(fn, index, group)
+    ):
         a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
     if stride == 0:
         return to_register(a, load_uniform(a))
@@ -69,6 +70,11 @@ def load(fn: Function, n: Node, group: int) -> Val:
     return to_register(
         a, load_strided(a, stride) if first is None else load_column(a, first, stride or 1)
     )
+
+
+def _moves(fn: Function, index: Index, group: int) -> bool:
+    """Is an element that all lanes of a vector read another one than those of the first vector?"""
+    return group > 0 and fn.scope.lanes is not None and fn.scope.lanes.var in index.vars()
 
 
 def prefetch(fn: Function, s: Prefetch, groups: range) -> None:
