@@ -18,6 +18,7 @@ EXAMPLES = """\
 examples:
   python -m weft run train.py --explain    run a script, then say what it computed
   python -m weft report train.py           show it on a page: graph, kernels, machine code, times
+  python -m weft audit train.py            where its kernels lose time, and to which schedules
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3
                                            every step with its value and gradient, and the graph
   python -m weft devices                   devices, missing packages and how to install them

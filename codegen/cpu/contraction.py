@@ -172,7 +172,7 @@ def dot(c: Contraction) -> Estimate | Refusal:
     few = p.m < (MIN_ROWS if k_line >= SHORT * p.width else FEW_ROWS)
     if not along_lanes and 2 * k_line >= p.width and few:
         why = "both factors are contiguous along k, the lane factor only there"
-    elif not along_lanes and _lanes_waste(p):
+    elif not along_lanes and k_line >= SHORT * p.width and _lanes_waste(p):
         why = f"both factors are contiguous along k, {plural(p.n, 'lane')} would fill vectors badly"
     elif lane_line < min(k_line, p.width):
         why = f"k is contiguous over {k_line} and the lanes only over {lane_line}"

@@ -1,7 +1,6 @@
 """A kernel as a program of its own. In: a Lowered kernel, its layouts. Out: runs of it, timed.
 
-It reads zeros and writes memory of its own, with as many threads as in its
-program.
+It reads zeros and writes memory of its own, with as many threads as in its program.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class Memory:
 
     def __init__(self, kernel: Kernel, strides: Strides) -> None:
         self.layouts = [layout_of(n, strides) for n in kernel.inputs]
-        self.inputs = [_zeros(v) for v in self.layouts]
-        self.outputs = [np.zeros(n.nbytes, np.uint8) for n in kernel.outputs]
+        self.inputs = [_zeros(_reach(v)) for v in self.layouts]
+        self.outputs = [_zeros(n.nbytes) for n in kernel.outputs]
 
     def places(self) -> tuple[list[int], list[int]]:
         """The addresses of the first element of each."""
@@ -78,9 +77,14 @@ def layout_of(n: Node, strides: Strides) -> ValueLayout:
     return ValueLayout(n.dtype, n.shape, strides.get(n, row_major_strides(n.shape)))
 
 
-def _zeros(v: ValueLayout) -> np.ndarray[Any, Any]:
+def _reach(v: ValueLayout) -> int:
     last = sum((d - 1) * abs(s) for d, s in zip(v.shape, v.strides, strict=True))
-    return np.zeros((last + 1) * v.dtype.itemsize, np.uint8)
+    return (last + 1) * v.dtype.itemsize
+
+
+def _zeros(nbytes: int) -> np.ndarray[Any, Any]:
+    """Written, so that each page is memory of its own: those that nobody has written are one."""
+    return np.full(nbytes, 0, np.uint8)
 
 
 def _first(v: ValueLayout, memory: np.ndarray[Any, Any]) -> int:

@@ -5,17 +5,16 @@ what the other schedules of each would have taken.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...frontend.lazy import realize
 from ...wording import duration, plural
 from ..explain.explain import Subject
-from ..profile.profile import profile
 from ..tables import Column, Table
 
 if TYPE_CHECKING:
     from ...codegen.kernels.lower_program import LoweredKernel
+    from ...codegen.kernels.lowered import Lowered
     from ...compiler.compile import Compiled
     from ..explain.kernel import KernelReport
 
@@ -72,7 +71,7 @@ class Audit:
     __repr__ = __str__
 
 
-def audit(x: Subject, /, *args: Any, **kwargs: Any) -> Audit:
+def audit(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any) -> Audit:
     """Where the time of a program goes beyond what its roofline allows, and whether another
     schedule would have saved some.
 
@@ -87,13 +86,10 @@ def audit(x: Subject, /, *args: Any, **kwargs: Any) -> Audit:
 
     Raises what `wf.profile` raises.
     """
-    from ...compiler.compile import program_of
-    from ..profile.workload import workload
+    from ..profile.measure import measure
 
-    measured = profile(x, *args, **kwargs)
-    with realize.lock:
-        compiled = program_of(workload("audit", x, args, kwargs).structure)
-        return audited(compiled, measured.kernels)
+    compiled, measured = measure("audit", x, args, kwargs, repeat)
+    return audited(compiled, measured.kernels)
 
 
 def audited(compiled: Compiled, reports: Sequence[KernelReport]) -> Audit:
@@ -124,11 +120,20 @@ def _ways(compiled: Compiled, k: LoweredKernel) -> tuple[Way, ...]:
         return ()
     (choice,) = k.lowered.choices
     whys = [choice.others.get(c.schedule, _sizes(c.lowered.schedule)) for c in found]
-    times = seconds_of(k.kernel, [c.lowered for c in found], compiled.strides, backend)
+    stored = [_streamed(c.lowered, k.lowered) for c in found]
+    times = seconds_of(k.kernel, stored, compiled.strides, backend)
     return tuple(
         Way(c.name, seconds, why if i else "")
         for i, (c, seconds, why) in enumerate(zip(found, times, whys, strict=True))
     )
+
+
+def _streamed(lowered: Lowered, compiled: Lowered) -> Lowered:
+    """With the stores past the caches that the kernel of the program has, whose first buffers are
+    the same values."""
+    buffers = zip(lowered.loops.buffers, compiled.loops.buffers, strict=False)
+    past = tuple(own for own, other in buffers if other in compiled.loops.streamed)
+    return replace(lowered, loops=replace(lowered.loops, streamed=past))
 
 
 def _sizes(schedule: str) -> str:

@@ -21,6 +21,7 @@ from ...frontend.lazy import realize
 from ...frontend.lazy.cached_program import CachedProgram
 from ...frontend.lazy.run import explained
 from ...frontend.lazy.trace import tracing
+from ...ir.graph.brief import brief
 from ...runtime import processor
 from ...runtime.failures import CheckFailed
 from ...runtime.image import chunk_count
@@ -40,29 +41,38 @@ BATCH = 2e-4  # seconds of runs in a row
 MOST_IN_A_ROW = 32
 BUDGET = 0.3  # seconds of plain runs where no number is asked for, and of timed ones
 FEWEST, MOST = 5, 60  # rounds
-NOTHING = "profile: there is nothing to run: all is in memory already or empty"
+NOTHING = "there is nothing to run: all is in memory already or empty"
 LONG = 5e-3  # seconds of a run that needs no warming up
 TRIES = 3  # times as many rounds, at most, where they contradict each other
 
 
-def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int | None) -> Profile:
-    """The Profile of a Subject. Raises ArgumentError where there is nothing to run, and what the
-    run would raise."""
-    tracing().refuse("wf.profile")
+def measure(
+    what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int | None
+) -> tuple[Compiled, Profile]:
+    """The program of a Subject, and its Profile; `what` is the function that asks. Raises
+    ArgumentError where there is nothing to run or repeat is no positive number, and what the run
+    would raise."""
+    if repeat is not None and (
+        not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1
+    ):
+        raise errors.ArgumentError(
+            f"{what}: repeat must be a number of runs, 1 or more, not {brief(repeat)}"
+        )
+    tracing().refuse(f"wf.{what}")
     with realize.lock:
-        work = workload("profile", x, args, kwargs)
+        work = workload(what, x, args, kwargs)
         if not work.structure.key[1]:
-            raise errors.ArgumentError(NOTHING)
+            raise errors.ArgumentError(f"{what}: {NOTHING}")
         machine(work.structure.device)  # which takes memory and the caches, before the run does
         run = session(work)
         if not run.compiled.program.calls:
-            raise errors.ArgumentError(NOTHING)
+            raise errors.ArgumentError(f"{what}: {NOTHING}")
         try:
             rounds = _rounds(run, repeat)
         except CheckFailed as failure:
             program = CachedProgram(None, work.structure, work.structure.checked)
             raise explained(failure, program, {}) from None
-    return _profile(run, rounds)
+    return run.compiled, _profile(run, rounds)
 
 
 @dataclass

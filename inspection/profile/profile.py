@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import errors
-from ...ir.graph.brief import brief
 from ..explain.explain import Subject
 
 if TYPE_CHECKING:
@@ -30,10 +28,4 @@ def profile(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any)
     """
     from .measure import measure
 
-    if repeat is not None and (
-        not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1
-    ):
-        raise errors.ArgumentError(
-            f"profile: repeat must be a number of runs, 1 or more, not {brief(repeat)}"
-        )
-    return measure(x, args, kwargs, repeat)
+    return measure("profile", x, args, kwargs, repeat)[1]

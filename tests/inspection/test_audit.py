@@ -70,6 +70,7 @@ def test_every_way_computes_the_same(name: str) -> None:
         result = memory.outputs[0].view(np.float32).copy()
         expected = result if expected is None else expected
         np.testing.assert_array_equal(result, expected, err_msg=way.name)
+    assert expected is not None and expected.any()
 
 
 def test_kernels_are_told_by_lost_time_with_their_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,5 +104,30 @@ def test_nothing_changes_and_nothing_else_is_taken() -> None:
     x = whole(8, 8) + 1
     wf.audit(x)
     assert "lazy" in repr(x)
-    with pytest.raises(errors.ArgumentError, match="not jitted"):
+    with pytest.raises(errors.ArgumentError, match=r"^audit: .*not jitted"):
         wf.audit(lambda: x)  # type: ignore[arg-type]
+    with pytest.raises(errors.ArgumentError, match=r"^audit: there is nothing to run"):
+        wf.audit(whole(3))
+    with pytest.raises(errors.ArgumentError, match=r"^audit: repeat must be"):
+        wf.audit(x, repeat=0)
+
+
+def test_a_training_step_is_audited_and_not_made() -> None:
+    net = wf.nn.Sequential(wf.nn.Linear(300, 200), wf.nn.ReLU(), wf.nn.Linear(200, 10))
+    optimizer = wf.nn.optim.Adam(net.parameters(), lr=0.1)
+
+    @wf.jit
+    def step(x: wf.Tensor) -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = net(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x = whole(64, 300)
+    step(x).item()
+    before = [p.numpy(copy=True) for p in net.parameters()]
+    found = wf.audit(step, x, repeat=2)
+    assert any(len(k.ways) > 1 for k in found.kernels)
+    for p, old in zip(net.parameters(), before, strict=True):
+        np.testing.assert_array_equal(p.numpy(), old)
