@@ -29,7 +29,7 @@ GROUP = 1 << 16  # elements of rows packed at a time
 MOST_K = 512
 MOST_TILES = 8  # tiles of lanes in a task
 # steps of k of which twice as many tiles are better: rows of results are written and the other
-# factor is packed more often than anything is added; 1.1 to 1.3 times as fast on AVX2 (Zen 1)
+# factor is packed more often than anything is added; 1.03 to 1.37 times as fast on AVX2
 SHORT_K = 32
 CANDIDATE_TILES = 4  # shapes of tiles that tuning tries
 TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
