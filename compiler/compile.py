@@ -15,9 +15,9 @@ from ..ir.graph.graph import Node
 from ..ir.graph.site import NOWHERE, keeping_sites, provenance
 from ..ir.kernels.fuse import Fused
 from ..ir.parts.kernels import kernels_of
-from ..ir.parts.rewrite import rewritten
+from ..ir.parts.parted import in_parts
 from ..ir.passes.bounds_checks import clamp_late, find_checks
-from ..ir.passes.distinct import distinct
+from ..ir.passes.distinct import distinct, distinct_in_parts
 from ..ir.passes.fold_empty import fold_empty
 from ..ir.passes.keep_gathers import keep_gathers
 from ..ir.passes.keep_views import keep_deep_views
@@ -57,6 +57,11 @@ class Compiled:
     def graph(self) -> list[Node]:
         """The roots as they came in."""
         return list(self.passes[0].roots or ())
+
+    @property
+    def fused_graph(self) -> list[Node]:
+        """The Graph that fusion saw: the last one of the passes."""
+        return next(list(p.roots) for p in reversed(self.passes) if p.roots is not None)
 
     def roots_behind(self, name: str) -> list[Node]:
         """The Graph that a pass gave."""
@@ -109,20 +114,28 @@ def build(
     filled = passes.graph("fold empty", fold_empty, summed)
     gathered = passes.graph("keep gathers", keep_gathers, filled)
     kept = passes.graph("keep deep views", keep_deep_views, gathered)
-    split = kept if strict else passes.graph("split reductions", split_reductions, kept, strides)
-    if backend.policy.chains != "none":
-        recompute = partial(recompute_spaces, only_blocks=backend.policy.chains == "blocks")
-        split = passes.graph("recompute spaces", rewritten, split, recompute)
-    again = passes.graph("recompute maps", recompute_maps, split)
-    apart = passes.graph("distinct outputs", distinct, again)
-    checks = passes.step("find checks", find_checks, apart)
-    clamped = passes.graph("clamp late", clamp_late, apart, checks)
-    roots = passes.graph(
+    checks = passes.step("find checks", find_checks, kept)
+    clamped = passes.graph("clamp late", clamp_late, kept, checks)
+    masked = passes.graph(
         "rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped
     )
-    fused = passes.step("fuse", kernels_of, roots, [n for n, _ in checks.late], backend.policy)
+    apart = passes.graph("distinct outputs", distinct, masked)
+
+    parts = passes.step("parts", in_parts, apart, [n for n, _ in checks.late], strides)
+    if not strict:
+        parts = passes.parts(
+            "split reductions", parts.after, partial(split_reductions, strides=strides)
+        )
+    if backend.policy.chains != "none":
+        recompute = partial(recompute_spaces, only_blocks=backend.policy.chains == "blocks")
+        parts = passes.parts("recompute spaces", parts.after, recompute)
+    parts = passes.parts("recompute maps", parts.after, recompute_maps)
+    parts = passes.parts("distinct again", distinct_in_parts, parts)
+    roots = checks.through(lambda _: [*parts.roots, *parts.kept], apart)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
+    fused = passes.step("fuse", kernels_of, parts, backend.policy)
     code = backend.builder()
+    replaced = {roots[o]: leaves[i] for o, i in donations.items()}
     with provenance(NOWHERE), code:  # Nodes of loops
         lowered = passes.step(
             "lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from .. import options
 from ..ir.graph.graph import Node, verify
 from ..ir.graph.rewrite import Trace
 from ..ir.graph.shapes import GraphError
+from ..ir.parts.parted import PartedGraph
 
 T = TypeVar("T")
 
@@ -21,15 +23,20 @@ T = TypeVar("T")
 class Pass:
     """One step on the way to a program.
 
-    Attributes: `name`; `seconds` it took; `roots`, the Graph after it, None for steps that make
+    Attributes: `name`; `seconds` it took; `result`, the Graph after it, None for steps that make
     something else; `rewrites`, the rules that matched, in order, as (name, before, after), where
     the pass is made of rules.
     """
 
     name: str
     seconds: float
-    roots: tuple[Node, ...] | None = None
+    result: tuple[Node, ...] | PartedGraph | None = None
     rewrites: Trace = field(default_factory=list)
+
+    @cached_property
+    def roots(self) -> tuple[Node, ...] | None:
+        """Those of the Graph after it; of one in parts they are made when somebody asks."""
+        return tuple(self.result.roots) if isinstance(self.result, PartedGraph) else self.result
 
 
 class Passes:
@@ -49,6 +56,16 @@ class Passes:
         """What a pass gives that notes its rewrites."""
         rewrites: Trace = []
         return self._noted(name, rewrites, run, roots, rewrites, *args)
+
+    def parts(self, name: str, run: Callable[..., PartedGraph], *args: Any) -> PartedGraph:
+        """What a pass from Graph in parts to Graph in parts gives."""
+        start = perf_counter()
+        result = run(*args)
+        self.done.append(Pass(name, perf_counter() - start, result))
+        if options.current().verify:
+            for alike in result.alike:
+                check_graph(name, alike.outputs)
+        return result
 
     def step(self, name: str, run: Callable[..., T], *args: Any) -> T:
         """What a step gives that makes something else than a Graph."""

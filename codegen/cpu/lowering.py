@@ -100,7 +100,7 @@ class CpuLowering:
         large = {
             n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced
         }
-        return large - {n for k in fused.kernels for n in k.inputs} if large else large
+        return large - fused.read if large else large
 
 
 def why_lanes(operations: int, settings: Settings) -> str:

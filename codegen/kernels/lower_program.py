@@ -95,6 +95,7 @@ def lower_all(
     """
     out = LoweredProgram(sites=tuple(checks.sites))
     before: dict[Hashable, LoweredKernel] = {}  # by canonical form
+    forms = _Forms(strides)
 
     def add(lowered: LoweredKernel, same: Loops | None = None) -> None:
         out.kernels.append(lowered)
@@ -119,7 +120,7 @@ def lower_all(
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         streamed = lowering.streamed(kernel, fused, replaced)
-        form = canonical(kernel, strides, streamed)
+        form = forms.of(kernel, fused_kernel.outputs, streamed)
         same = before.get(form)
         if same is not None:
             lowered, loops = (
@@ -138,12 +139,36 @@ def lower_all(
             )
         parallel = lowering.parallel(lowered)
         step = KernelStep(
-            loops, params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans)
+            loops,
+            params,
+            parallel,
+            kernel.inputs,
+            kernel.outputs,
+            watched=bool(lowering.nans),
+            same=None if same is None else same.step,
         )
         this = LoweredKernel(kernel.name, kernel, lowered, step)
         add(this, None if same is None else same.step.loops)
         before.setdefault(form, this)
     return out
+
+
+class _Forms:
+    """The canonical form of kernels, asked once for the copies of one."""
+
+    def __init__(self, strides: Strides) -> None:
+        self._strides = strides
+        self._of_copies: dict[Hashable, Hashable] = {}
+
+    def of(self, kernel: Kernel, outputs: list[Node], streamed: set[Node]) -> Hashable:
+        """`outputs`: those of the kernel in the order in which fusion gave them."""
+        if kernel.copy_of is None:
+            return canonical(kernel, self._strides, streamed)
+        order = tuple([(outputs.index(n), n in streamed) for n in kernel.outputs])
+        copied = kernel.copy_of, order
+        if copied not in self._of_copies:
+            self._of_copies[copied] = canonical(kernel, self._strides, streamed)
+        return self._of_copies[copied]
 
 
 def _renamed(lowered: Lowered, name: str) -> Lowered:

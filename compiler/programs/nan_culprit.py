@@ -153,7 +153,7 @@ class Search:
     @cached_property
     def roots(self) -> list[Node]:
         """Those of the Graph that fusion saw."""
-        return self._compiled.roots_behind("rows as masks")
+        return self._compiled.fused_graph
 
     @cached_property
     def _needed(self) -> dict[Node, Node | None]:

@@ -138,7 +138,7 @@ NOTHING: Json = {
 
 
 def _details(c: Compiled, e: Entry) -> Json:
-    roots = seen_by_fusion(c)
+    roots = c.fused_graph
     order = toposort(roots)
     ids = {n: i for i, n in enumerate(order)}
     where = kernels_of(order, c)
@@ -157,11 +157,6 @@ def _details(c: Compiled, e: Entry) -> Json:
         "gradient": gradient_text(c.graph),
         "program": program_text(c),
     }
-
-
-def seen_by_fusion(c: Compiled) -> list[Node]:
-    """The last Graph of the passes."""
-    return next(list(p.roots) for p in reversed(c.passes) if p.roots is not None)
 
 
 # ---------------------------------------------------------------- nodes

@@ -473,6 +473,8 @@ def _rebuilt(n: Node, src: tuple[Node, ...]) -> Node:
     with provenance(n.site):
         if n.op in LOOP_ONLY:
             return scalar_node(n.op, src, n.arg, n.dtype)
+        if all([a.shape == b.shape and a.dtype is b.dtype for a, b in zip(src, n.src, strict=True)]):
+            return shaped(n.op, src, n.arg, n.dtype, n.shape)
         return node(n.op, src, n.arg)
 
 

@@ -26,22 +26,25 @@ def rewrite(
     """
     table = rules if isinstance(rules, Mapping) else dict.fromkeys(Op, (rules,))
     done: dict[Node, Node] = {}
-    replaced: dict[Node, Node] = {}
+    replaced: dict[Node, Node] = {}  # those whose replacement has sources that are not done
     stack = list(reversed(roots))
     while stack:
         n = stack[-1]
-        waiting = [s for s in n.src if s not in done]
         if n in done:
             stack.pop()
-        elif waiting:
-            stack.extend(reversed(waiting))
+            continue
+        forms = [n, replaced[n]] if n in replaced else [n]
+        waiting = _advance(forms, done, table, trace)
+        last = forms[-1]
+        if not waiting:
+            last = done.setdefault(last, last)
+            done.update(dict.fromkeys(forms, last))
+            stack.pop()
+        elif last is n:
+            stack += waiting
         else:
-            after = _next_form(n, done, replaced, table, trace)
-            if after is n or after in done:
-                done[n] = done.get(after, after)
-                stack.pop()
-            else:
-                stack.append(after)
+            replaced[n] = last
+            stack.append(last)
     return [done[r] for r in roots]
 
 
@@ -79,19 +82,26 @@ def substituted(roots: Iterable[Node], new: Mapping[Node, Node]) -> list[Node]:
     return [done[r] for r in roots]
 
 
-def _next_form(
-    n: Node,
-    done: dict[Node, Node],
-    replaced: dict[Node, Node],
+def _advance(
+    forms: list[Node],
+    done: Mapping[Node, Node],
     table: Mapping[Op, Sequence[Rule]],
     trace: Trace | None,
-) -> Node:
-    """n over rewritten sources, or what a rule makes of that; n itself where nothing is left to
-    do."""
-    if n not in replaced:
-        src = tuple([done[s] for s in n.src])
-        replaced[n] = _apply(n, table.get(n.op, ()), trace) if src == n.src else rebuild(n, src)
-    return replaced[n]
+) -> list[Node]:
+    """Appends the last form over rewritten sources, and what rules make of each in turn, up to one
+    that is done or that no rule matches. Gives the sources of the last that are not done, the first
+    one last."""
+    n = forms[-1]
+    while n not in done:
+        src = tuple([done.get(s) for s in n.src])
+        if None in src:
+            return [s for s in reversed(n.src) if s not in done]
+        after = _apply(n, table.get(n.op, ()), trace) if src == n.src else rebuild(n, src)
+        if after is n:
+            break
+        n = after
+        forms.append(n)
+    return []
 
 
 def _apply(n: Node, rules: Sequence[Rule], trace: Trace | None) -> Node:

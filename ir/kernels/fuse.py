@@ -10,8 +10,9 @@ values stay in registers and cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from ..graph.graph import toposort
+from ..graph.graph import Node, toposort
 from ..graph.op import Op
 from .groups import EVERYTHING, Fusion, Group, Policy
 from .kernel import Kernel, Kind, kernel_kind, kernel_name
@@ -27,6 +28,11 @@ class Fused:
 
     kernels: list[Kernel]
     boundaries: list[Boundary]
+
+    @cached_property
+    def read(self) -> set[Node]:
+        """All that a kernel reads from memory."""
+        return {n for k in self.kernels for n in k.inputs}
 
 
 def fuse(units: Units, policy: Policy = EVERYTHING) -> Fused:

@@ -263,6 +263,8 @@ class Kernel:
     anchor: Unit | None = None
     chain: Chain | None = None
     columns: dict[Unit, tuple[Var, ...]] = field(default_factory=dict)
+    # of an equal part: over other Nodes, of the same strides
+    copy_of: Kernel | None = None
 
 
 WORDS = {"add": "sum", "max": "max", "mul": "prod"}  # what a reduction is called

@@ -15,7 +15,7 @@ from ..kernels.contraction import contracts
 from ..kernels.kernel import is_widening
 from ..kernels.units import inline_nodes
 
-COMPUTED = ELEMENTWISE | {Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.KEEP, *SCANS}
+COMPUTED = ELEMENTWISE | {Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.KEEP, Op.ELSEWHERE, *SCANS}
 
 
 class Flow:
@@ -52,7 +52,11 @@ def levels_of(flow: Flow) -> tuple[dict[Node, int], set[Node]]:
         is_contraction = n.op is Op.REDUCE and n.arg[0] == "add" and contracts(n.src[0], n.arg[1])
         if is_contraction:
             products.add(n.src[0])
-        level[n] = max((level[s] for s in flow.sources[n]), default=0) + is_contraction
+        below = [level[s] for s in flow.sources[n]]
+        # between what a part gives and what it gets for that lie contractions of others
+        level[n] = max(below, default=0) + (
+            is_contraction or (n.op is Op.ELSEWHERE and bool(below))
+        )
     return level, products
 
 

@@ -1,9 +1,9 @@
-"""Graph -> Kernels, part by part. In: roots. Out: the Kernels of all parts, those of equal parts
-made once."""
+"""Graph -> Kernels, part by part. In: a Graph in parts. Out: the Kernels of all parts, those of
+equal parts made once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..graph.graph import Node, toposort
@@ -14,21 +14,20 @@ from ..kernels.groups import EVERYTHING, Policy
 from ..kernels.kernel import Chain, Kernel, Unit, kernel_name
 from ..kernels.reason import Boundary, Reason, Rule
 from ..kernels.units import collect
-from .part import Part
-from .split import parts_of
+from .parted import PartedGraph
 
 
-def kernels_of(
-    roots: Sequence[Node], kept: Sequence[Node] = (), policy: Policy = EVERYTHING
-) -> Fused:
-    """The Kernels of a Graph; `kept` go to memory too. What one part reads of another is in
-    memory."""
-    stored = list(dict.fromkeys([*roots, *kept]))
-    parts = parts_of(stored)
-    if not parts:
-        return fuse(collect(roots, kept), policy)
-    place = {n: i for i, n in enumerate(toposort(stored))}
-    copies = [c for alike in parts for c in _copies(alike, policy, place)]
+def kernels_of(graph: PartedGraph, policy: Policy = EVERYTHING) -> Fused:
+    """The Kernels of a Graph. What one part reads of another is in memory."""
+    if graph.is_whole:
+        return fuse(collect(graph.alike[0].outputs), policy)
+    place = {n: i for i, n in enumerate(toposort(graph.roots))}
+    copies = [
+        _FusedCopy(fused, c.nodes, place)
+        for alike, made in zip(graph.alike, graph.copies, strict=True)
+        for fused in [fuse(collect(alike.outputs), policy)]
+        for c in made
+    ]
     kernels = [k for c in copies for k in c.kernels.values()]
     maker = {n: k for k in kernels for n in k.outputs}
     needs = {k: {maker[n] for n in k.inputs if n in maker} - {k} for k in kernels}
@@ -41,18 +40,7 @@ def kernels_of(
     return Fused([replace(k, name=name[k]) for k in ordered], [*within, *between])
 
 
-def _copies(alike: Sequence[Part], policy: Policy, place: Mapping[Node, int]) -> list[_Copy]:
-    first = alike[0]
-    graph = first.graph()
-    fused = fuse(collect([graph[n] for n in first.outputs]), policy)
-    own = [*first.nodes, *first.inputs]
-    return [
-        _Copy(fused, {graph[a]: b for a, b in zip(own, (*p.nodes, *p.inputs), strict=True)}, place)
-        for p in alike
-    ]
-
-
-class _Copy:
+class _FusedCopy:
     """The Kernels of a part, after those of an equal one. `nodes`: what Nodes of that one's Graph
     are here."""
 
@@ -97,6 +85,7 @@ class _Copy:
             anchor=None if k.anchor is None else of(k.anchor),
             chain=None if k.chain is None else _chain(k.chain, of),
             columns={of(u): axes for u, axes in k.columns.items()},
+            copy_of=k,
         )
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from ..graph.graph import Node, const_key, rebuild, shaped, toposort
 from ..graph.op import INDEXED, Op
 
+Strides = Mapping[Node, tuple[int, ...]]  # of inputs
+
 
 @dataclass(eq=False)
 class Part:
@@ -26,8 +28,14 @@ class Part:
     inputs: dict[Node, list[Node]]
     outputs: list[Node]
 
-    def form(self) -> Hashable:
-        """Equal for parts that differ in nothing but what they read."""
+    @property
+    def leaves(self) -> list[Node]:
+        """The inputs of the Graph that it evaluates."""
+        return [n for n in self.nodes if n.op is Op.INPUT]
+
+    def form(self, strides: Strides) -> Hashable:
+        """Equal for parts that differ in nothing but what they read. `strides`: how the inputs of
+        the Graph lie in memory."""
         if any(n.op in INDEXED for n in self.nodes):  # indices name Nodes
             return self
         numbers = {n: i for i, n in enumerate((*self.inputs, *self.nodes))}
@@ -35,7 +43,7 @@ class Part:
             (n.dtype, n.shape, *(numbers[o] for o in after)) for n, after in self.inputs.items()
         ]
         nodes = [
-            (n.op, _argument(n), n.dtype, n.shape, n.site, *(numbers[s] for s in n.src))
+            (n.op, _argument(n, strides), n.dtype, n.shape, n.site, *(numbers[s] for s in n.src))
             for n in self.nodes
         ]
         return tuple(inputs), tuple(nodes), tuple([numbers[n] for n in self.outputs])
@@ -58,9 +66,9 @@ class Part:
         return known
 
 
-def _argument(n: Node) -> object:
+def _argument(n: Node, strides: Strides) -> object:
     if n.op is Op.INPUT:
-        return None
+        return strides.get(n)
     return const_key(n.arg, n.dtype) if n.op is Op.CONST else n.arg
 
 

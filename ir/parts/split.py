@@ -18,7 +18,7 @@ from ..graph.graph import Node
 from ..graph.op import Op
 from ..graph.repeats import Region, regions
 from .flow import Flow, levels_of
-from .part import Part, part_of
+from .part import Part, Strides, part_of
 
 LEAST_NODES = 512  # of a Graph that is worth a look
 LEAST_REGION = 64  # Nodes of a region
@@ -27,8 +27,9 @@ NOT_FREE = 1 << 60  # bytes that no value has
 LEAST_SHARE = 2  # parts that repeat are at least half of the Graph
 
 
-def parts_of(roots: Sequence[Node]) -> list[list[Part]]:
-    """Equal parts together; nothing where too little repeats. What does not repeat is one part."""
+def parts_of(roots: Sequence[Node], strides: Strides) -> list[list[Part]]:
+    """Equal parts together; nothing where too little repeats. What does not repeat is one part.
+    `strides`: how inputs lie in memory."""
     flow = Flow(roots)
     found = regions(_labels(flow.order), LEAST_REGION) if len(flow.order) >= LEAST_NODES else []
     if sum(r.stop - r.start for r in found) * LEAST_SHARE < len(flow.order):
@@ -39,7 +40,7 @@ def parts_of(roots: Sequence[Node]) -> list[list[Part]]:
     for piece in pieces.sets:
         part = pieces.part(piece)
         members[part] = piece
-        alike.setdefault(part.form(), []).append(part)
+        alike.setdefault(part.form(strides), []).append(part)
     repeated = [parts for parts in alike.values() if len(parts) >= LEAST_COPIES]
     if sum(len(p.nodes) for parts in repeated for p in parts) * LEAST_SHARE < len(flow.order):
         return []

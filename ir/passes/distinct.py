@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..graph.graph import Node, node
 from ..graph.op import Op
 from ..graph.site import provenance
+from ..parts.parted import PartedGraph, whole
 
 
 def distinct(roots: Sequence[Node]) -> list[Node]:
@@ -22,3 +23,11 @@ def distinct(roots: Sequence[Node]) -> list[Node]:
         seen.add(copy)
         out.append(copy)
     return out
+
+
+def distinct_in_parts(graph: PartedGraph) -> PartedGraph:
+    """The same for all that passes between parts; undivided where two parts have come to compute
+    one value."""
+    apart = graph.after(distinct)
+    all_distinct = len(set(apart.now.values())) == len(apart.now)
+    return apart if all_distinct else whole(distinct(apart.roots), apart.kept)

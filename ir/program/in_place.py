@@ -28,6 +28,7 @@ class Accesses:
     def __init__(self, loops: Loops) -> None:
         self._loops = loops
         self._found: dict[tuple[int, int], Accessed] = {}
+        self._answers: dict[tuple[Buf, Buf], bool] = {}
 
     def in_place(self, read: Buf, written: Buf) -> bool:
         """Is every element of `read` loaded only where, and not after, the same element of
@@ -37,6 +38,11 @@ class Accesses:
         each body at its own. Phases before the first that stores have ended by then, and so have
         earlier loops of a phase that runs once: what they load does not matter.
         """
+        if (read, written) not in self._answers:
+            self._answers[read, written] = self._in_place(read, written)
+        return self._answers[read, written]
+
+    def _in_place(self, read: Buf, written: Buf) -> bool:
         if read.dtype.itemsize != written.dtype.itemsize:
             return False
         left = list(self._since(written))

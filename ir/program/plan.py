@@ -31,6 +31,7 @@ class KernelStep:
     is_check: bool = False
     early: bool = False  # a check of inputs only
     watched: bool = False  # it checks what it computes
+    same: KernelStep | None = None  # one before with the same loops over the same buffers
 
     @property
     def scratch(self) -> tuple[Buf, ...]:
@@ -46,7 +47,7 @@ class KernelStep:
 
     @cached_property
     def _accesses(self) -> Accesses:
-        return Accesses(self.loops)
+        return self.same._accesses if self.same else Accesses(self.loops)
 
 
 Scratch = tuple[KernelStep, Buf]  # equal kernels have the same Buf

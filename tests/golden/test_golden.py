@@ -26,7 +26,6 @@ from weft.compiler.compile import Compiled, build, program_of
 from weft.compiler.structure import Structure
 from weft.frontend.jit.jit import step_behind
 from weft.frontend.lazy import realize
-from weft.inspection.documents.document import seen_by_fusion
 from weft.inspection.dumps.graph_text import gradient_text, graph_text, rewrites_text, term
 from weft.inspection.dumps.program_text import memory_text, program_text
 from weft.inspection.explain.build import report
@@ -87,7 +86,7 @@ def texts(case: str) -> dict[str, str]:
         "graph.txt": graph_text(c.graph),
         "grad.txt": gradient_text(c.graph),
         "simplified.txt": f"{graph_text(simplified.roots or ())}\n{rewrites_text(simplified)}",
-        "units.txt": units_text(collect(seen_by_fusion(c))),
+        "units.txt": units_text(collect(c.fused_graph)),
         "kernels.txt": "\n".join(kernels) + "\n",
         "program.txt": program,
     }

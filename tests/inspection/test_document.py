@@ -15,7 +15,7 @@ from weft.compiler.compile import Compiled, program_of
 from weft.frontend.lazy import realize
 from weft.inspection.documents import document as documents
 from weft.inspection.documents.changes import changes
-from weft.inspection.documents.document import Entry, document, seen_by_fusion
+from weft.inspection.documents.document import Entry, document
 from weft.inspection.documents.layers import add_layers
 from weft.inspection.names.labels import label
 from weft.ir.graph.graph import toposort
@@ -63,14 +63,14 @@ def test_nodes_come_after_their_sources(shown: Json) -> None:
 def test_the_graph_is_the_one_that_fusion_saw() -> None:
     c = compiled(*attention())
     nodes = document([Entry("", "cpu", c)], "")["programs"][0]["nodes"]
-    assert [n["op"] for n in nodes] == [n.op.value for n in toposort(seen_by_fusion(c))]
-    assert {u.node for k in c.fused.kernels for u in k.units} <= {*toposort(seen_by_fusion(c))}
+    assert [n["op"] for n in nodes] == [n.op.value for n in toposort(c.fused_graph)]
+    assert {u.node for k in c.fused.kernels for u in k.units} <= {*toposort(c.fused_graph)}
 
 
 def test_every_computed_node_is_in_the_kernel_that_computes_it() -> None:
     c = compiled(*attention())
     shown = document([Entry("", "cpu", c)], "")["programs"][0]
-    ids = {n: i for i, n in enumerate(toposort(seen_by_fusion(c)))}
+    ids = {n: i for i, n in enumerate(toposort(c.fused_graph))}
     for place, k in enumerate(c.in_order()):
         assert k.kernel is not None
         assert {ids[u.node] for u in k.kernel.units} <= {*shown["kernels"][place]["node_ids"]}
@@ -244,7 +244,7 @@ def test_a_large_graph_is_shown_soon_and_in_bounded_size(monkeypatch: pytest.Mon
             x = (x * 2.0 - 1.0).sqrt()
         x = x @ stored(4, 4)
     c = compiled(x)
-    assert len(toposort(seen_by_fusion(c))) > 2000
+    assert len(toposort(c.fused_graph)) > 2000
     monkeypatch.setattr(
         Compiled, "texts", lambda self, k: {"loops": ""}
     )  # which is to compile once more

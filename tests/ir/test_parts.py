@@ -15,12 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.compiler.compile import Compiled
 from weft.inspection.explain.explain import compiled_behind
-from weft.ir.graph.graph import toposort
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import const, node, toposort
 from weft.ir.graph.op import Op
 from weft.ir.kernels.reason import Rule
 from weft.ir.parts import split
-from weft.ir.parts.rewrite import rewritten
+from weft.ir.parts.part import part_of
+from weft.ir.parts.parted import PartedGraph, alone
 from weft.ir.parts.split import parts_of
+from weft.ir.passes.distinct import distinct_in_parts
+from weft.ir.passes.simplify import simplify
 
 LAYERS = 6
 WIDTH = 16
@@ -105,9 +109,9 @@ def compiled(outputs: list[wf.Tensor]) -> Compiled:
 
 def test_a_layer_its_gradient_and_the_updates_of_its_weights_are_one_part() -> None:
     program = compiled(step(["attention", "perceptron"], LAYERS, clip=False))
-    roots = program.roots_behind("rows as masks")
+    roots = program.fused_graph
     attention, perceptron, rest = sorted(
-        parts_of(roots), key=lambda alike: (-len(alike), len(alike[0].nodes))
+        parts_of(roots, {}), key=lambda alike: (-len(alike), len(alike[0].nodes))
     )
     assert len(attention) == len(perceptron) == LAYERS - 1 and len(rest) == 1
     for part in (*attention, *perceptron):
@@ -128,9 +132,6 @@ def assert_same_in_parts(kinds: list[str], layers: int, clip: bool) -> Compiled:
     with all_in_parts():
         outputs = step(kinds, layers, clip)
         program = compiled(outputs)
-        assert rewritten(program.roots_behind("rows as masks"), list) == program.roots_behind(
-            "rows as masks"
-        )
         # What several layers share is computed before the first. Of the whole, one kernel takes the
         # squares of all small gradients and updates their weights; a layer has its own.
         own = 2 * (len(outputs) - 1) if clip else 0
@@ -168,7 +169,7 @@ def test_few_layers_of_any_kinds_are_the_same_in_parts(
 def test_parts_are_of_this_graph_and_of_no_other() -> None:
     program = compiled(step(["attention", "perceptron"], LAYERS, clip=True))
     assert is_in_parts(program)
-    nodes = set(toposort([*program.roots_behind("rows as masks")]))
+    nodes = set(toposort([*program.fused_graph]))
     for k in program.fused.kernels:
         assert nodes.issuperset([*k.inputs, *k.outputs, *(u.node for u in k.units)])
     assert all(n.op is not Op.ELSEWHERE for n in nodes)
@@ -192,3 +193,13 @@ def test_nothing_is_cut_where_values_stay_in_registers(
         kernels = len(compiled([chain()]).in_order())
     with all_in_parts():
         assert len(compiled([chain()]).in_order()) == kernels
+
+
+def test_parts_that_come_to_compute_one_value_are_joined() -> None:
+    x = node(Op.EXP, (const(1.0, dt.float32),))
+    one = const(1.0, dt.float32)
+    roots = [node(Op.MUL, (x, one)), node(Op.DIV, (x, one))]
+    graph = PartedGraph((roots, []), [alone([part_of([r], (), {})]) for r in roots])
+    assert distinct_in_parts(graph).alike == graph.alike
+    joined = distinct_in_parts(graph.after(simplify))
+    assert joined.is_whole and len(set(joined.roots)) == 2
