@@ -1,8 +1,9 @@
 """Garbage collection, paused. In: a function. Out: the same function, during which Python does not
 look for cycles.
 
-A compilation makes a hundred thousand objects that live until it ends. Going through them again and
-again was a quarter of its time (GPT of 24 layers: 7.9 s with collections, 5.9 s without).
+Tracing and compilation make a hundred thousand objects that live until they end. Going through them
+again and again was a quarter of the time of both (GPT of 24 layers compiles in 7.9 s with
+collections, in 5.9 s without; one of 48 is traced in 0.9 and 0.65 s).
 """
 
 from __future__ import annotations

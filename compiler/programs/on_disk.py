@@ -15,6 +15,7 @@ from ... import options
 from ...runtime import cache
 from ...runtime.memory.devices import number_of
 from ..backends.kinds import current_settings, kind
+from ..garbage import without_collections
 from ..structure import Structure
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def checked(structure: Structure, nans: str) -> Any:
     return _program(structure, current_settings(structure.device, nans))
 
 
+@without_collections
 def _program(structure: Structure, settings: Any) -> Any:
     kind(structure.device).require(settings)
     if options.current().verify:

@@ -15,6 +15,7 @@ from types import MethodType
 from typing import Any
 
 from ... import errors
+from ...compiler.garbage import without_collections
 from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, rebuilt_over
 from ...ir.graph.shapes import Shape
@@ -319,6 +320,7 @@ def _add(steps: Steps, key: Key, step: TracedStep) -> None:
             del steps[oldest]
 
 
+@without_collections
 def _traced(
     function: Function, statics: Statics, arguments: Arguments, args: Args, kwargs: Kwargs
 ) -> TracedStep:

@@ -8,7 +8,7 @@ from math import prod
 from ...ir.graph.graph import Node
 from ...ir.graph.op import VIEWS, Op
 from ...ir.graph.rewrite import constant_of
-from ...ir.graph.views import is_steady
+from ...ir.graph.views import steady_axes
 from ...ir.ops.bits import BITWISE
 from ...ir.ops.record import said
 from ...ir.ops.table import RECORDS
@@ -66,8 +66,9 @@ def contraction(total: Node) -> str | None:
     product, axes = total.src[0], total.arg[1]
     a, b = product.src
     kept = [i for i in range(product.ndim) if i not in axes and product.shape[i] > 1]
-    rows = [i for i in kept if is_steady(b, i) and not is_steady(a, i)]
-    columns = [i for i in kept if is_steady(a, i) and not is_steady(b, i)]
+    along_rows, along_columns = steady_axes(b), steady_axes(a)
+    rows = [i for i in kept if i in along_rows - along_columns]
+    columns = [i for i in kept if i in along_columns - along_rows]
     if not rows and not columns:
         return None
     if _has_windows(a) or _has_windows(b):

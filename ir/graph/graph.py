@@ -466,15 +466,13 @@ def is_deviation_squared(n: Node) -> bool:
 
 def rebuild(n: Node, src: tuple[Node, ...]) -> Node:
     """The same op over other sources."""
-    return n if all(a is b for a, b in zip(src, n.src, strict=True)) else _rebuilt(n, src)
+    return n if src == n.src else _rebuilt(n, src)
 
 
 def _rebuilt(n: Node, src: tuple[Node, ...]) -> Node:
     with provenance(n.site):
         if n.op in LOOP_ONLY:
             return scalar_node(n.op, src, n.arg, n.dtype)
-        if all([a.shape == b.shape and a.dtype is b.dtype for a, b in zip(src, n.src, strict=True)]):
-            return shaped(n.op, src, n.arg, n.dtype, n.shape)
         return node(n.op, src, n.arg)
 
 

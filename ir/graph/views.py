@@ -76,11 +76,12 @@ def _splits(reshape: Node) -> bool:
     return all(old <= 1 for _, old in counts) and any(new > 1 for new, _ in counts)
 
 
-def is_steady(x: Node, axis: int) -> bool:
-    """Does a value seen through views stay the same along an axis?"""
+def steady_axes(x: Node) -> set[int]:
+    """The axes along which a value seen through views stays the same."""
     at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
     _, index, mask = resolve(x, [var(v) for v in at])
-    return all(at[axis] not in e.vars() for e in [*index, *(m.index for m in mask)])
+    moving = {v for e in (*index, *(m.index for m in mask)) for v in e.vars()}
+    return {axis for axis, v in enumerate(at) if v not in moving}
 
 
 def _push_reshape(new: Shape, old: Shape, index: list[Index]) -> list[Index]:

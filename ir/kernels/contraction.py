@@ -9,7 +9,7 @@ from math import prod
 
 from ..graph.graph import Node, node
 from ..graph.op import Op
-from ..graph.views import is_steady
+from ..graph.views import steady_axes
 from .align import factor_vars
 from .kernel import Unit, domain
 from .places import Read
@@ -65,8 +65,8 @@ def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) ->
     shape = factors[0].shape
     if prod(shape) < MIN_CONTRACTION:
         return False
-    kept = [a for a, d in enumerate(shape) if d > 1 and a not in axes]
-    a, b = ({axis for axis in kept if is_steady(f, axis)} for f in factors)
+    kept = {a for a, d in enumerate(shape) if d > 1 and a not in axes}
+    a, b = (kept & steady_axes(f) for f in factors)
     return bool(a - b) and bool(b - a)
 
 

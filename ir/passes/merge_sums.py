@@ -15,7 +15,7 @@ from ..graph.graph import Node, node, permute, rebuild, reduce, reshape, toposor
 from ..graph.op import VIEWS, Op
 from ..graph.rewrite import Trace, is_sum_of_products
 from ..graph.site import provenance
-from ..graph.views import is_steady
+from ..graph.views import steady_axes
 
 Slice = tuple[int, int, int]  # start, stop, step
 Slices = tuple[Slice, ...]  # one for each axis
@@ -157,7 +157,7 @@ def _lift_both(view: Node, factors: list[Node], trailing: int) -> list[Node]:
     not finite, as in any product with a zero-padded operand).
     """
     axes = _filled_axes(view)
-    steady = [bool(axes) and all(is_steady(f, a) for a in axes) for f in factors]
+    steady = [bool(axes) and steady_axes(f).issuperset(axes) for f in factors]
     if steady.count(True) != 1:
         return [_lift(view, f, trailing) for f in factors]
     return [

@@ -40,11 +40,14 @@ def _true(shape: tuple[int, ...]) -> Node:
 def fold_constants(n: Node) -> Node | None:
     """An exact op on constants is a constant; where it makes a NaN or an infinity of numbers, it
     stays: `debug_nans` finds it."""
-    values = [constant_of(s) for s in n.src]
-    if any(v is None for v in values):
-        return None
+    values = []
+    for s in n.src:
+        value = constant_of(s)
+        if value is None:
+            return None
+        values.append(value)
     value = scalar(n, *values)
-    if not isfinite(value) and all(isfinite(v) for v in values if v is not None):
+    if not isfinite(value) and all(map(isfinite, values)):
         return None
     return full(value, n.dtype, n.shape)
 

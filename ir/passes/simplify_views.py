@@ -9,7 +9,7 @@ from ..graph.dtype import DType, rounded
 from ..graph.graph import Node, expand, full, node, permute, reduce, reshape
 from ..graph.op import Op
 from ..graph.rewrite import constant_of, is_zero
-from ..graph.views import is_steady
+from ..graph.views import steady_axes
 
 Bounds = tuple[int, int, int]
 MOST_TERMS = 64  # of a condition that are looked at
@@ -230,7 +230,8 @@ def _is_matmul(n: Node, kept: list[int], further: list[int]) -> bool:
     if n.arg[0] != "add" or product.op is not Op.MUL:
         return False
     factors = [reshape(f, x.shape) for f in product.src]
-    first, second = ({a for a in kept if not is_steady(f, a) and f.shape[a] > 1} for f in factors)
+    wide = {a for a in kept if x.shape[a] > 1}
+    first, second = (wide - steady_axes(f) for f in factors)
     rows, columns = first - second, second - first
     return bool(rows and columns and (rows | columns).intersection(further))
 
