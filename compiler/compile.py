@@ -132,7 +132,6 @@ def build(
     parts = passes.parts("recompute maps", parts.after, recompute_maps)
     parts = passes.parts("distinct again", distinct_in_parts, parts)
     roots = checks.through(lambda _: [*parts.roots, *parts.kept], apart)
-    replaced = {roots[o]: leaves[i] for o, i in donations.items()}
     fused = passes.step("fuse", kernels_of, parts, backend.policy)
     code = backend.builder()
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}

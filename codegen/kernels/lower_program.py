@@ -3,7 +3,7 @@ Out: Steps of a Program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -101,22 +101,8 @@ def lower_all(
         out.kernels.append(lowered)
         made(lowered.step.loops, same)
 
-    for first in range(0, len(checks.early), MOST_CHECKS):
-        some = checks.early[first : first + MOST_CHECKS]
-        places = leaves_of(n for n, _ in some)
-        add(
-            _check(
-                f"check_inputs{first or ''}",
-                lowering.checks(some, strides, places, first),
-                places,
-                lowering,
-                early=True,
-            )
-        )
-    for i, (n, extent) in enumerate(checks.late):
-        site = len(checks.early) + i
-        lowered = lowering.checks([(n, extent)], strides, [n], site)
-        add(_check(f"check_{n.op.value}{i}", lowered, [n], lowering, early=False))
+    for check in _checks(checks, strides, lowering):
+        add(check)
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         streamed = lowering.streamed(kernel, fused, replaced)
@@ -200,6 +186,19 @@ def _needed(n: Node, inputs: set[Node]) -> set[Node]:
         seen |= new
         stack += new
     return seen & inputs
+
+
+def _checks(checks: Checks, strides: Strides, lowering: Lowering) -> Iterator[LoweredKernel]:
+    """The early checks, several a kernel, then the late ones."""
+    for first in range(0, len(checks.early), MOST_CHECKS):
+        some = checks.early[first : first + MOST_CHECKS]
+        places = leaves_of(n for n, _ in some)
+        lowered = lowering.checks(some, strides, places, first)
+        yield _check(f"check_inputs{first or ''}", lowered, places, lowering, early=True)
+    for i, (n, extent) in enumerate(checks.late):
+        site = len(checks.early) + i
+        lowered = lowering.checks([(n, extent)], strides, [n], site)
+        yield _check(f"check_{n.op.value}{i}", lowered, [n], lowering, early=False)
 
 
 def _check(
