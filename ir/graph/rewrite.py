@@ -93,8 +93,8 @@ def _advance(
     one last."""
     n = forms[-1]
     while n not in done:
-        src = tuple([done.get(s) for s in n.src])
-        if None in src:
+        src = tuple([done[s] for s in n.src if s in done])
+        if len(src) < len(n.src):
             return [s for s in reversed(n.src) if s not in done]
         after = _apply(n, table.get(n.op, ()), trace) if src == n.src else rebuild(n, src)
         if after is n:
