@@ -18,7 +18,6 @@ from ...ir.graph.op import Op
 from ...ir.graph.site import NOWHERE, provenance
 from ...ir.loops.loop import (
     GLOBAL,
-    REG,
     Alloc,
     Buf,
     Check,
@@ -300,26 +299,28 @@ class Emitter:
             self.w.line(f"; {s.note.partition(':')[0].removeprefix('inner ')}, {what}")
 
     def transposing(self, s: For) -> bool:
-        """Stores a square of elements that lie across the lanes, if that is what the loop does."""
+        """Stores squares of elements that lie across the lanes, if that is what the loop does."""
         lanes = next((t for t in s.body if isinstance(t, For)), None)
         w = self.fn.plan.widths.get(lanes.var, 1) if lanes else 1
         block = square(s, w)
-        if block is None or block[1].buf.space == REG or self.scope.lanes is not None:
+        if block is None or self.scope.lanes is not None:
             return False
-        loop, store = block
+        loop, stores = block
         assert isinstance(s.extent, int) and isinstance(loop.extent, int)
         tails = [self.tail(w, integer(loop.extent), 0)]
-        rows: list[Val] = []
+        squares: list[list[Val]] = [[] for _ in stores]
         for i in range(s.extent):
             self.scope.vars[loop.var] = integer(0)
             self.scope.lanes = Lanes(loop.var, w, integer(0), tails, self.w.depth, set())
-            value = Substitution({s.var: Index(const=i)}).node(store.value)
-            rows.append(self.w.splat(evaluate(self.fn, value, 0), w))
+            row = Substitution({s.var: Index(const=i)})
+            for store, rows in zip(stores, squares, strict=True):
+                rows.append(self.w.splat(evaluate(self.fn, row.node(store.value), 0), w))
             self.scope.lanes = None
-        rows += [zero(rows[0])] * (w - s.extent)
-        for lane, column in enumerate(transposed(self.w, rows)[: loop.extent]):
-            at = store.index.substitute({s.var: Index(), loop.var: Index(const=lane)})
-            memory.store_first(self.fn, store.buf, at, column, s.extent)
+        for store, rows in zip(stores, squares, strict=True):
+            full = rows + [zero(rows[0])] * (w - s.extent)
+            for lane, column in enumerate(transposed(self.w, full)[: loop.extent]):
+                at = store.index.substitute({s.var: Index(), loop.var: Index(const=lane)})
+                memory.store_first(self.fn, store.buf, at, column, s.extent)
         return True
 
     def before_total(self, s: For, i: int) -> Val | None:

@@ -1,4 +1,4 @@
-"""Transposed stores. In: an UNROLL loop around one LANES loop around one Store. Out: whole vectors,
+"""Transposed stores. In: an UNROLL loop around one LANES loop around Stores. Out: whole vectors,
 exchanged in registers.
 
     for j in 0..W unrolled: for k in lanes 0..W: panel[k * n + j] = x[j * m + k]
@@ -10,15 +10,16 @@ gained: neither a gather nor a scatter, which take one element at a time.
 from __future__ import annotations
 
 from ...ir.graph.index import Div, Index, Mod, Var
-from ...ir.loops.loop import LANES, For, Store
+from ...ir.loops.loop import LANES, REG, For, Store
+from ...ir.loops.walk import reads
 from .lanes import Lanes
 from .values import Val, integer
 from .writer import Writer
 
 
-def square(s: For, w: int) -> tuple[For, Store] | None:
-    """The LANES loop and the Store of a loop that stores a square of w x w elements transposed, or
-    the corner of one."""
+def square(s: For, w: int) -> tuple[For, list[Store]] | None:
+    """The LANES loop and the Stores of a loop that stores squares of w x w elements transposed, or
+    the corners of such. All values are evaluated before the first is stored."""
     if (
         len(s.body) != 1
         or not isinstance(s.extent, int)
@@ -31,15 +32,17 @@ def square(s: For, w: int) -> tuple[For, Store] | None:
         not isinstance(inner, For)
         or inner.kind != LANES
         or inner.total is not None
-        or len(inner.body) != 1
+        or not isinstance(inner.extent, int)
+        or not 1 < inner.extent <= w
     ):
         return None
-    if not isinstance(inner.extent, int) or not 1 < inner.extent <= w:
+    stores = [t for t in inner.body if isinstance(t, Store)]
+    if len(stores) < len(inner.body) or any(
+        t.buf.space == REG or t.mask or not _across(t.index, s.var, inner.var, w) for t in stores
+    ):
         return None
-    store = inner.body[0]
-    if not isinstance(store, Store) or store.mask or not _across(store.index, s.var, inner.var, w):
-        return None
-    return inner, store
+    apart = len(stores) == 1 or not {t.buf for t in stores} & reads(inner.body)
+    return (inner, stores) if apart else None
 
 
 def _across(index: Index, row: Var, lane: Var, w: int) -> bool:

@@ -227,20 +227,13 @@ class _Task(WindowTask):
             self.sums, (kept * length + places[0] + var(x)) * self.block + channels[0] + var(c)
         )
         row = var(c) * lines + kept if self.w.p.pooled else var(c)
-        turned = [Store(self.turned, row * length + places[0] + var(x), done)]
+        turned: list[Stmt] = [Store(self.turned, row * length + places[0] + var(x), done)]
         stores = (
             self.w.stores(self._at(where, places[0] + var(x), var(c)), done)
             if self.direct_stores
             else turned
         )
-        # One loop for all results keeps vectors of each alive: only where one may be written over
-        # an operand that another reads.
-        loops = [stores] if self._reads_places(stores, x) else [[s] for s in stores]
-        return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [*s])]) for s in loops]
-
-    def _reads_places(self, stores: list[Store], x: Var) -> bool:
-        loads = [n.arg for n in postorder([s.value for s in stores]) if n.op is Op.LOAD]
-        return any(x in index.vars() for buf, index, *_ in loads if buf is not self.sums)
+        return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [*stores])])]
 
     def _rows(self, where: tuple[Index, Index, Span], length: int) -> list[Stmt]:
         """The outputs of a line, channel by channel."""

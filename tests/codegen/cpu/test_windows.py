@@ -365,6 +365,40 @@ def test_corners_of_squares_are_transposed(rows: int, lanes: int, target: str) -
     check_kernel(square(rows, lanes), [x, y], [x, want], target)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("rows", "lanes"), [(8, 8), (3, 5)])
+def test_two_results_of_a_square_are_transposed(rows: int, lanes: int, target: str) -> None:
+    """A value and its mask, as of a convolution with relu that is trained."""
+    x, y, positive = argument("x"), argument("y"), argument("positive", dt.bool_)
+    i, k = Var("i", rows), Var("k", lanes)
+    value, at = load(x, var(i) * 50 + var(k)), var(k) * 40 + var(i)
+    above = node(Op.LT, (graph.const(0.0, dt.float32), value))
+    stores = [Store(positive, at, above), Store(y, at, value)]
+    loops = kernel([x, y, positive], For(i, rows, UNROLL, [For(k, lanes, LANES, [*stores])]))
+    given = np.arange(800, dtype=np.float32) - 100
+    values, signs = np.full(640, -1, np.float32), np.zeros(640, np.bool_)
+    want = values.copy(), signs.copy()
+    for row in range(rows):
+        there = 40 * np.arange(lanes) + row
+        want[0][there] = line = given[50 * row + np.arange(lanes)]
+        want[1][there] = line > 0
+    check_kernel(loops, [given, values, signs], [given, *want], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_both_results_of_a_convolution_are_stored_in_whole_vectors(target: str) -> None:
+    """A text's convolution over channels last, with relu, and where it was positive."""
+    x, w = leaf(4, 52, 50), leaf(96, 50, 1, 5)
+    channels_first = graph.reshape(graph.permute(x, (0, 2, 1)), (4, 50, 1, 52))
+    y = g.conv2d(channels_first, w, 1, 0, 1, 1)
+    positive = node(Op.LT, (g.like(0.0, y), y))
+    results = [positive, node(Op.WHERE, (positive, y, g.like(0.0, y)))]
+    program = close(results, target=target, min_chunks=1)
+    (lowered,) = program.lowered.kernels
+    assert "lanes over 96 channels" in lowered.lowered.schedule
+    assert "masked.scatter" not in program.texts(lowered)["ll"]
+
+
 # ---------------------------------------------------------------- tiles
 
 
