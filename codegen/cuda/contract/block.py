@@ -27,6 +27,7 @@ from ....ir.loops.loop import (
     REG,
     SCRATCH,
     SERIAL,
+    UNROLL,
     WARPS,
     Alloc,
     Buf,
@@ -63,7 +64,7 @@ class Core(Protocol):
     def accumulate(self, span: Span) -> list[Stmt]:
         """The sums of all products of a block, and the memory that they need."""
 
-    def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
+    def leave(self, piece: Index, sums: Buf, pitch: int) -> Stmt:
         """A slice of the sums, to shared memory."""
 
     def tile_row(self, piece: Index, row: Index) -> Index:
@@ -166,14 +167,8 @@ class _Block:
         if self.p.m % self.tile.rows:
             line = If(mask_of([Range(first, 0, self.p.m)]), [line])
         write = For(row, row.extent, WARPS, [line])
-        take = [
-            If((Range(var(piece), s, s + 1),), [core.leave(s, sums, pitch)])
-            for s in range(core.slices)
-        ]
-        each: list[Stmt] = (
-            [*take, write] if core.slices > 1 else [core.leave(0, sums, pitch), write]
-        )
-        return [Alloc(sums), For(piece, core.slices, SERIAL, each)]
+        each = [core.leave(var(piece), sums, pitch), write]
+        return [Alloc(sums), For(piece, core.slices, UNROLL, each)]
 
     def _stores(
         self, span: Span, batch: Index, part: Index, row: Index, lane: Index, total: Node

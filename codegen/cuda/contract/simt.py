@@ -108,7 +108,7 @@ class Simt:
             [For(i, square, UNROLL, [Store(into, var(s) * square + var(i), value)])],
         )
 
-    def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
+    def leave(self, piece: Index, sums: Buf, pitch: int) -> Stmt:
         """The sums of a slice, from registers to shared memory."""
         t, s = Var("t", self.tile.threads), Var("s", self.lane_slices)
         i, j = Var("i", self.square[0]), Var("j", self.square[1])

@@ -93,7 +93,7 @@ class TensorCores:
             arrive += [] if copy else [operand.store(slot)]
         return fetch, arrive
 
-    def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
+    def leave(self, piece: Index, sums: Buf, pitch: int) -> Stmt:
         """The sums of a slice, from registers to shared memory."""
         t, j, low, right = (
             Var("t", self.tile.threads),
