@@ -20,7 +20,9 @@ from ..llvm.target import Target
 from .chunks import Tuning
 from .rows import RowLowering
 
-COMBINING = 10  # cycles for the sum of the lanes of a vector
+# cycles for the lanes of a vector; a max hands on NaN
+COMBINING = {"add": 7, "mul": 7, "max": 13}
+PARTIAL = 2  # cycles more for an access of a part of a vector
 UNIT = "cycles a vector"
 
 
@@ -49,7 +51,8 @@ def rows(k: RowLowering) -> Estimate | Refusal:
     one_row = not k.tuning.tiny and k.outer_lanes[0] is None
     if refusal := None if one_row else _refused(k, reduces=True):
         return refusal
-    return Estimate(k.rows, k.inner_cost(COMBINING if k.steps <= UNROLLED else 0.0), UNIT)
+    cycles = k.inner_cost(COMBINING, PARTIAL) if k.steps <= UNROLLED else k.inner_cost()
+    return Estimate(k.rows, cycles, UNIT)
 
 
 def short(k: RowLowering) -> Estimate | Refusal:

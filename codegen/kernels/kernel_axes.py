@@ -24,7 +24,7 @@ from ...ir.loops.walk import Substitution, indices, postorder
 from . import loop_axes
 from .evaluate import Place
 from .loop_axes import Access, Lanes
-from .stages import AxisMap, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
+from .stages import UNROLLED, AxisMap, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}
 INNER_BONUS = (
@@ -203,22 +203,33 @@ class KernelAxes:
                 best = (g, cost)
         return best
 
-    def inner_cost(self, combining: float = 0.0) -> float:
-        """The cost of lanes along the inner axes, as it compares with that of outer ones;
-        `combining`: of a vector's lanes."""
+    def inner_cost(self, combining: Mapping[str, float] | None = None, partial: float = 0) -> float:
+        """The cost of lanes along the inner axes, as it compares with that of outer ones.
+
+        `combining`: cycles for the lanes of a vector, by the kind of reduction. `partial`: cycles
+        more for an access of a part of a vector.
+        """
         cycles, elements = 0.0, 0
-        for groups in self.inner_groups.values():
+        for signature, groups in self.inner_groups.items():
             touching = [
                 a
                 for a in self.accesses
                 if not a.index.vars().isdisjoint(v for g in groups for v in g)
             ]
             count = prod(loop_axes.extent(g) for g in groups)
-            cost = self.group_cost(groups[-1], touching or self.accesses) + combining / -(
-                -count // self.width
-            )
+            each_row = self._combining(signature, combining or {})
+            if count % self.width:
+                each_row += partial * len(touching)
+            cost = self.group_cost(groups[-1], touching or self.accesses)
+            cost += each_row / -(-count // self.width)
             cycles, elements = cycles + cost * count, elements + count
         return INNER_BONUS * cycles / max(1, elements)
+
+    def _combining(self, signature: Signature, cycles: Mapping[str, float]) -> float:
+        """Of all reductions over some inner axes."""
+        inner = self.inner[signature]
+        loops = [loop for s in self.probe for loop in s.loops if loop.axes == inner]
+        return sum(cycles.get(r.kind, 0) for loop in loops for r in loop.reductions)
 
     @cached_property
     def steps(self) -> int:
@@ -227,7 +238,8 @@ class KernelAxes:
 
     def group_cost(self, group: list[Var], accesses: list[Access]) -> float:
         """Of the last variable of a collapsed group: it is the fastest of the group."""
-        return loop_axes.lane_cost(group[-1], loop_axes.extent(group), accesses, self.width)
+        rows = bool(self.inner) and self.steps <= UNROLLED
+        return loop_axes.lane_cost(group[-1], loop_axes.extent(group), accesses, self.width, rows)
 
     def _own_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
         if signature not in self.inner:

@@ -133,14 +133,14 @@ def extent(group: Sequence[Var]) -> int:
     return total
 
 
-def lane_cost(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
+def lane_cost(v: Var, n: int, accesses: Iterable[Access], width: int, rows: bool) -> float:
     """Cycles of a vector of lanes over v, each useful lane counted: an access costs as many as it
-    takes instructions."""
+    takes instructions. `rows`: are rows of a lane written by unrolled loops?"""
     used = n / (-(-n // width) * width)
-    return (1 + sum(_access_cost(a, v, width) for a in accesses)) / used
+    return (1 + sum(_access_cost(a, v, width, rows or not a.store) for a in accesses)) / used
 
 
-def _access_cost(a: Access, v: Var, width: int) -> float:
+def _access_cost(a: Access, v: Var, width: int, rows: bool) -> float:
     """A vector is one, a few elements apart as many, x[v // 2] a half and a shuffle; else an
     element each."""
     if stretch(a.index, v) > 1:
@@ -149,7 +149,7 @@ def _access_cost(a: Access, v: Var, width: int) -> float:
         return width
     apart = abs(a.index.coef(v))
     along = [t.extent for t, c in a.index.terms if isinstance(t, Var) and c == 1]
-    if not a.store and 1 < apart <= MOST_COLUMNS and apart in along:
+    if rows and 1 < apart <= MOST_COLUMNS and apart in along:
         return 1 + _sorting_steps(apart)
     if apart == 0:
         return width if a.store else 0.25

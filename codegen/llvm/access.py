@@ -18,7 +18,7 @@ from ...ir.loops.walk import in_order, operands
 from .lane_plan import Plan
 from .lanes import Scope, index_bits, pointer, vector_index
 from .target import Target
-from .values import Val, integer, iota, memory_type, suffix, vector_type
+from .values import Val, integer, iota, lanes_of, memory_type, prefix, suffix, vector_type
 from .writer import Writer
 
 APART = (2, 3, 4)  # strides for which whole vectors are faster than an element at a time
@@ -143,7 +143,7 @@ def load_strided(a: Access, stride: int | None) -> Val:
         backwards = list(reversed(range(a.lanes)))
         live = w.shuffle(w.splat(a.live, a.lanes), backwards) if a.live else None
         return w.shuffle(load_vector(a, a.ptr(1 - a.lanes), live), backwards)
-    if stride in APART and stride <= a.lanes and _masks_are_cheap(a):
+    if stride in APART and stride <= a.lanes and masks_are_cheap(a):
         return _load_apart(a, stride)
     stretch = a.fn.scope.lanes.stretch(a.index) if stride is None and a.fn.scope.lanes else None
     if stretch:
@@ -153,7 +153,7 @@ def load_strided(a: Access, stride: int | None) -> Val:
     )
 
 
-def _masks_are_cheap(a: Access) -> bool:
+def masks_are_cheap(a: Access) -> bool:
     """Does the target load under a mask of lanes in one instruction, if there is one?
 
     LLVM 22 for x86 halves a vector that takes two registers, and reads a dead element of the second
@@ -221,6 +221,13 @@ def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
     if live.w == 1:
         ptr = w.select(live, ptr, a.fn.base[a.buf])
     return _load_masked(a, ptr, a.lanes, w.splat(live, a.lanes))
+
+
+def load_first(a: Access, ptr: Val, count: int) -> Val:
+    """A vector of consecutive elements of which so many are there, zeros behind them."""
+    if count >= a.lanes:
+        return a.fn.writer.load(ptr, a.elem, a.lanes, a.align, a.level)
+    return _load_masked(a, ptr, a.lanes, prefix(count, a.lanes))
 
 
 def _load_masked(a: Access, ptr: Val, lanes: int, mask: Val) -> Val:
@@ -303,10 +310,28 @@ def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
         w.store_past_caches(value, ptr, a.lanes * a.align)
     elif live is None:
         w.store(value, ptr, a.align)
-    elif _is_first_lane(live):
-        w.store(w.extract(value, integer(0)), ptr, a.align)
+    elif (count := first_lanes(live, a.lanes)) is not None:
+        store_first(a, ptr, value, count)
     else:
         store_masked(w, value, ptr, a.align, w.splat(live, a.lanes))
+
+
+def store_first(a: Access, ptr: Val, value: Val, count: int) -> None:
+    """The first lanes of a vector to consecutive places: under a mask where that is one fast
+    instruction, else in powers of two.
+
+    A mask of one lane must be avoided: LLVM 22 for x86 (issue 179489, fixed after it) writes the
+    lane before its truncation, over its neighbours, where the value was just truncated.
+    """
+    w, count, done = a.fn.writer, min(count, value.w), 0
+    if 1 < count < value.w and a.fn.target.has_avx512:
+        store_masked(w, value, ptr, a.align, prefix(count, value.w))
+        return
+    while done < count:
+        size = 1 << ((count - done).bit_length() - 1)
+        piece = w.extract(value, integer(done)) if size == 1 else w.slice(value, done, size)
+        w.store(piece, w.offset(ptr, a.elem, integer(done)), a.align)
+        done += size
 
 
 def _is_whole(a: Access) -> bool:
@@ -317,12 +342,11 @@ def _is_whole(a: Access) -> bool:
     return all(c % a.lanes == 0 for c in [*others, a.index.const])
 
 
-def _is_first_lane(live: Val) -> bool:
-    """Whether a mask is known to hold in lane 0 alone. A masked store under it must be avoided,
-    too: LLVM 22 for x86 (issue 179489, fixed after it) writes the lane before its truncation, over
-    its neighbours, where the value was just truncated.
-    """
-    return live.text.startswith("<i1 true") and live.text.count("true") == 1
+def first_lanes(live: Val | None, w: int) -> int | None:
+    """How many lanes are live, if that is known and they are the first ones."""
+    values = ["true"] * w if live is None else lanes_of(live) or []
+    count = values.count("true")
+    return count if values == ["true"] * count + ["false"] * (w - count) else None
 
 
 def write_slot(a: Access, ptr: Val, value: Val) -> None:

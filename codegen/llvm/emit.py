@@ -14,38 +14,31 @@ from contextlib import contextmanager
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var
-from ...ir.graph.op import Op
 from ...ir.graph.site import NOWHERE, provenance
 from ...ir.loops.loop import (
-    GLOBAL,
     Alloc,
     Buf,
     Check,
-    Extent,
     For,
     If,
     Loops,
-    Param,
     Prefetch,
-    Reduce,
     Stmt,
     Store,
 )
 from ...ir.loops.text import Names, names_of
 from ...ir.loops.walk import Substitution, index_values, reads, statements, writes
 from . import memory
-from .access import Function, zero
-from .combine import combined, fused
+from .access import Function, first_lanes, zero
 from .expr import evaluate
 from .lane_plan import partial_groups, plan_phase, straight_groups
-from .lanes import Lanes, Scope, both, mask_value, needed, scalar_index, vector_index
+from .lanes import Lanes, Scope, mask_value, scalar_index
+from .short_rows import store_rows, stores_of_rows
+from .simple import Simple
 from .target import Target
 from .transpose import square, transposed
-from .values import Val, integer, iota, vector_literal
+from .values import Val, integer, iota, prefix
 from .writer import Writer
-
-SITE_SHIFT = 40  # a Check's key is site << 40 | position
-
 
 _METADATA = '!0 = !{!"branch_weights", i32 1, i32 4000}\n!1 = !{i32 1}\n'  # unlikely; nontemporal
 
@@ -82,15 +75,11 @@ def _attributes(target: Target) -> str:
     return "attributes #0 = { nounwind " + " ".join(f'"{k}"="{v}"' for k, v in pairs.items()) + " }"
 
 
-class Emitter:
-    """One phase: walks its statements with a Function as state."""
+class Emitter(Simple):
+    """One phase: walks its statements."""
 
     def __init__(self, fn: Function) -> None:
-        self.fn = fn
-        self.w = fn.writer
-        self.scope = fn.scope
-        self.params: dict[Param, Val] = {}
-        self.status: Val | None = None
+        super().__init__(fn)
         self.noted: set[str] = set()  # notes of loops without a block
         self.lanes: dict[object, Lanes] = {}
         self.varies: dict[object, dict[Node, bool]] = {}
@@ -114,79 +103,12 @@ class Emitter:
 
     def statement(self, s: Stmt) -> None:
         match s:
-            case Alloc():
-                memory.allocate(self.fn, s)
-            case Store():
-                self.store(s)
-            case Reduce():
-                self.reduce(s)
-            case Check():
-                self.check(s)
-            case Prefetch():
-                memory.prefetch(self.fn, s, self.groups)
             case If():
                 self.branch(s)
             case For():
                 {"serial": self.serial, "unroll": self.unroll, "lanes": self.lanes_loop}[s.kind](s)
-
-    @property
-    def groups(self) -> range:
-        return range(len(self.scope.lanes.tails) if self.scope.lanes else 1)
-
-    def evaluate_all(self, nodes: list[Node], group: int) -> list[Val]:
-        return [evaluate(self.fn, n, group) for n in nodes]
-
-    def store(self, s: Store) -> None:
-        values = []
-        for group in self.groups:
-            self.evaluate_all(needed(s.index, s.mask), group)
-            values.append(evaluate(self.fn, s.value, group))
-        for group, value in enumerate(values):
-            memory.store(self.fn, s, value, group)
-
-    def reduce(self, s: Reduce) -> None:
-        if memory.hands_over(self.fn, s):
-            memory.hand_over(self.fn, s)
-            return
-        fuse = s.fuses and not self.combines_lanes(s)
-        values = []
-        for group in self.groups:
-            self.evaluate_all(needed(s.index, s.mask), group)
-            values.append(self.evaluate_all(list(s.value.src) if fuse else [s.value], group))
-        for group, parts in enumerate(values):
-            self.reduce_group(s, parts, group)
-
-    def reduce_group(self, s: Reduce, parts: list[Val], group: int) -> None:
-        def update(old: Val) -> Val:
-            if len(parts) == 2:
-                return fused(self.w, self.fn.target, parts[0], parts[1], old)
-            return combined(self.w, s.op, s.buf.dtype, *self.w.same_lanes(old, parts[0]))
-
-        memory.reduce(
-            self.fn,
-            s,
-            parts[0],
-            update,
-            group,
-            harmless=len(parts) == 2 and self.zero_behind_end(s),
-        )
-
-    def zero_behind_end(self, s: Reduce) -> bool:
-        """Whether both factors are masked vector loads: lanes past the loop's end then add 0 * 0,
-        no select needed."""
-        lanes = self.scope.lanes
-        return lanes is not None and all(
-            n.op is Op.LOAD and n.arg[0].space == GLOBAL and lanes.stride(n.arg[1]) != 0
-            for n in s.value.src
-        )
-
-    def combines_lanes(self, s: Reduce) -> bool:
-        """Whether lanes are combined with each other before they reach the buffer."""
-        lanes = self.scope.lanes
-        if lanes is None or s.buf in lanes.lanewise:
-            return False
-        stride = lanes.stride(s.index)
-        return stride is None or (stride == 0 and s.buf.space != "reg")
+            case _:
+                self.simple(s)
 
     def branch(self, s: If) -> None:
         self.evaluate_all(index_values(s.cond), 0)
@@ -201,51 +123,7 @@ class Emitter:
             yield
         self.fn.uncombined = {**before, **self.fn.uncombined}
 
-    def check(self, s: Check) -> None:
-        for group in self.groups:
-            index = evaluate(self.fn, s.index, group)
-            self.evaluate_all(s.position.values(), group)
-            bad = self.w.compare("uge", index, integer(s.extent))
-            if self.scope.lanes and index.w == 1:
-                bad = self.w.splat(bad, self.scope.lanes.w)
-            bad_lanes = both(
-                self.w, bad, self.scope.lanes.tails[group] if self.scope.lanes else None
-            )
-            assert bad_lanes is not None
-            with self.w.when(self.w.any_lane(bad_lanes), unlikely=True):
-                self.report(s, index, bad_lanes, group)
-
-    def report(self, s: Check, index: Val, bad: Val, group: int) -> None:
-        """Status becomes this failure unless it holds one of a lower position."""
-        assert self.status is not None
-        w = self.w
-        if bad.w == 1:
-            value, position = index, scalar_index(self.scope, s.position, group)
-        else:
-            lane = self.first_lane(bad)
-            value = w.extract(w.splat(index, bad.w), lane)
-            position = w.extract(vector_index(self.scope, s.position, group, 64), lane)
-        key = w.binary("or", position, self.site(s.site))
-        old = w.now(f"atomicrmw umin {self.status}, {key} monotonic", "i64")
-        with w.when(w.compare("ult", key, old)):
-            w.store(value, w.offset(self.status, "i64", integer(1)), 8)
-
-    def site(self, site: Extent) -> Val:
-        """Above the bits of a position."""
-        if isinstance(site, int):
-            return integer(site << SITE_SHIFT)
-        return self.w.binary("shl", self.params[site], integer(SITE_SHIFT))
-
-    def first_lane(self, bad: Val) -> Val:
-        bits = f"i{bad.w}"
-        packed = self.w.pure(f"bitcast {bad} to {bits}", bits, 1, bad)
-        lane = self.w.intrinsic(f"llvm.cttz.{bits}", bits, 1, packed, Val("true", "i1"))
-        return lane if bits == "i64" else self.w.convert("zext", lane, "i64")
-
     # ------------------------------------------------------------ loops
-
-    def extent(self, e: Extent) -> Val:
-        return self.params[e] if isinstance(e, Param) else integer(e)
 
     def trips(self, s: For) -> Val:
         """How often the loop runs: its extent, cut at `total`; may be negative."""
@@ -288,10 +166,26 @@ class Emitter:
         assert isinstance(s.extent, int)
         if self.transposing(s):
             return
+        rows: dict[int, list[tuple[Store, list[Val]]]] = {k: [] for k in self.rows_stored(s)}
         for i in range(s.extent):
             with self.maybe(self.before_total(s, i)):
                 self.tell(s, f"{self.fn.names.name(s.var)} = {i}")
-                self.body(self.substituted(s, i))
+                for k, t in enumerate(self.substituted(s, i)):
+                    self.combine_before(t)
+                    if k in rows and isinstance(t, Store):
+                        rows[k].append((t, self.stored(t)))
+                    else:
+                        self.statement(t)
+        for columns in rows.values():
+            for group in self.groups:
+                store_rows(self.fn, columns[0][0], [values[group] for _, values in columns], group)
+
+    def rows_stored(self, s: For) -> list[int]:
+        """Which statements of an unrolled loop store rows at once, not column by column."""
+        lanes = self.scope.lanes
+        if lanes is None or any(first_lanes(t, lanes.w) is None for t in lanes.tails):
+            return []
+        return stores_of_rows(s, lanes.var)
 
     def tell(self, s: For, what: str) -> None:
         """A comment, where loops have notes."""
@@ -320,7 +214,7 @@ class Emitter:
             full = rows + [zero(rows[0])] * (w - s.extent)
             for lane, column in enumerate(transposed(self.w, full)[: loop.extent]):
                 at = store.index.substitute({s.var: Index(), loop.var: Index(const=lane)})
-                memory.store_first(self.fn, store.buf, at, column, s.extent)
+                memory.store_line(self.fn, store.buf, at, column, s.extent)
         return True
 
     def before_total(self, s: For, i: int) -> Val | None:
@@ -396,11 +290,7 @@ class Emitter:
         """Which lanes of the vector that starts at `first` are below n."""
         if n.literal:
             left = int(n.text) - first
-            return (
-                None
-                if left >= w
-                else vector_literal("i1", (str(lane < left).lower() for lane in range(w)))
-            )
+            return None if left >= w else prefix(left, w)
         short = self.w.convert("trunc", self.w.minimum(n, integer(1 << 30)), "i32")
         return self.w.compare("slt", iota(w, 32, first), short)
 

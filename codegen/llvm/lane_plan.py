@@ -116,30 +116,37 @@ def _whole_rows(loop: For) -> dict[Buf, list[Index]]:
     elements."""
     firsts: dict[Buf, list[Index]] = {}
     for s in statements(loop.body):
-        if (
-            isinstance(s, For)
-            and s.kind == UNROLL
-            and s.total is None
-            and isinstance(s.extent, int)
-            and s.extent <= MOST_COLUMNS
-        ):
+        if isinstance(s, For) and takes_rows(s):
             for buf, index in _plain_loads(s.body):
-                rest = index - Index({s.var: 1, loop.var: s.extent})
-                if s.extent > 1 and rest.vars().isdisjoint((s.var, loop.var)):
+                if is_column(index, s, loop.var):
                     firsts.setdefault(buf, []).append(index - Index({s.var: 1}))
     return firsts
 
 
+def takes_rows(s: For) -> bool:
+    """May an unrolled loop step through the elements of a row that a lane has?"""
+    return (
+        s.kind == UNROLL
+        and s.total is None
+        and isinstance(s.extent, int)
+        and 1 < s.extent <= MOST_COLUMNS
+    )
+
+
+def is_column(index: Index, s: For, lane: Var) -> bool:
+    """Is it an element of rows that lie one behind the other, a lane each, a turn of the loop for
+    each element? It depends on no value."""
+    assert isinstance(s.extent, int)
+    rest = index - Index({s.var: 1, lane: s.extent})
+    return rest.vars().isdisjoint((s.var, lane)) and not index.values()
+
+
 def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:
-    """What is loaded from arguments without a mask, and where, if that depends on no value."""
+    """What is loaded from arguments without a mask, and where."""
     loads = [
         n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD
     ]
-    return [
-        (buf, index)
-        for buf, index, mask in loads
-        if buf.space == GLOBAL and not mask and not index.values()
-    ]
+    return [(buf, index) for buf, index, mask in loads if buf.space == GLOBAL and not mask]
 
 
 def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) -> None:

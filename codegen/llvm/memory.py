@@ -26,7 +26,7 @@ from .access import (
     load_uniform,
     load_vector,
     pointers,
-    store_masked,
+    store_first,
     store_strided,
     stride_of,
     to_memory,
@@ -36,7 +36,7 @@ from .access import (
 from .combine import across_lanes, combined, identity, totals
 from .lanes import active, any_live, both, far_ranges, mask_value, pointer, tail_of
 from .short_rows import load_column, row_of
-from .values import Val, const_text, elem_type, integer, memory_type, vector_literal
+from .values import Val, const_text, elem_type, integer, memory_type
 
 LINE = 64  # bytes of a cache line
 PADDING = 64  # elements after a private array, so that a full vector may be read at its end
@@ -124,20 +124,11 @@ def store(fn: Function, s: Store, value: Val, group: int) -> None:
         store_strided(a, to_memory(a, fn.writer.splat(value, a.lanes)), stride_of(fn, s.index))
 
 
-def store_first(fn: Function, buf: Buf, index: Index, value: Val, count: int) -> None:
+def store_line(fn: Function, buf: Buf, index: Index, value: Val, count: int) -> None:
     """The first lanes of a vector to consecutive places, outside of LANES loops."""
-    w, elem = fn.writer, memory_type(buf.dtype)
-    w.forget(buf)
-    stored, ptr = (
-        Access(fn, buf, index, 0, None, 0),
-        pointer(fn.scope, fn.base[buf], elem, index, 0),
-    )
-    raw = to_memory(stored, value)
-    if count == value.w:
-        w.store(raw, ptr, buf.dtype.itemsize)
-        return
-    mask = vector_literal("i1", (str(lane < count).lower() for lane in range(value.w)))
-    store_masked(w, raw, ptr, buf.dtype.itemsize, mask)
+    fn.writer.forget(buf)
+    a = Access(fn, buf, index, 0, None, 0)
+    store_first(a, a.ptr(), to_memory(a, value), count)
 
 
 # ---------------------------------------------------------------- accumulation

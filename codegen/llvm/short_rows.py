@@ -1,25 +1,37 @@
-"""Rows of a few elements, all of which are read, one row per lane. In: a LOAD of one column. Out:
-that column as a vector.
+"""Rows of a few elements, all of which are read or written, one row per lane. In: a LOAD of one
+column, or all columns of a Store. Out: that column as a vector, or vectors of consecutive elements.
 
     x[3*lane + c] for c < 3     three vectors of consecutive elements, loaded once, from which each
                                 column is picked
 
 By halves while the row is even (elements 0, 2, .. or 1, 3, .. of two vectors), which columns share;
-then from all that are left.
+then from all that are left. What is stored goes the same way back.
 """
 
 from __future__ import annotations
 
-from ...ir.graph.index import Index
-from .access import Access
+from ...ir.graph.index import Index, Var
+from ...ir.loops.loop import GLOBAL, For, Store
+from ...ir.loops.walk import reads
+from .access import (
+    Access,
+    Function,
+    first_lanes,
+    load_first,
+    masks_are_cheap,
+    store_first,
+    to_memory,
+)
+from .lane_plan import is_column, takes_rows
 from .lanes import pointer
 from .values import Val
+from .writer import Writer
 
 
 def row_of(a: Access) -> Index | None:
-    """The first element of the row that is read whole and holds the element, if every lane is
-    live."""
-    if a.live is not None:
+    """The first element of the row that is read whole and holds the element, if the first lanes are
+    live, and known."""
+    if first_lanes(a.live, a.lanes) is None or not masks_are_cheap(a):
         return None
     stride = a.fn.scope.lanes.stride(a.index) if a.fn.scope.lanes else 0
     for first in a.fn.plan.rows.get(a.buf, ()):
@@ -30,9 +42,11 @@ def row_of(a: Access) -> Index | None:
 
 
 def load_column(a: Access, first: Index, count: int) -> Val:
-    """Element a.index of every row of `count` elements, the first of which are at `first`."""
+    """Element a.index of every row of `count` elements, the first of which are at `first`; 0 in
+    lanes that are not live."""
     w, n, column = a.fn.writer, a.lanes, (a.index - first).const
-    vectors = [_part(a, first + i * n) for i in range(count)]
+    left = count * (first_lanes(a.live, n) or 0)
+    vectors = [_part(a, first + i * n, left - i * n) for i in range(count)]
     while count % 2 == 0:
         half = [2 * lane + column % 2 for lane in range(n)]
         vectors = [w.shuffle(x, half, y) for x, y in zip(vectors[::2], vectors[1::2], strict=True)]
@@ -48,9 +62,68 @@ def load_column(a: Access, first: Index, count: int) -> Val:
     return out
 
 
-def _part(a: Access, at: Index) -> Val:
-    """A vector of consecutive elements, loaded once."""
+def _part(a: Access, at: Index, left: int) -> Val:
+    """A vector of consecutive elements, loaded once, of which so many are there; zeros behind
+    them."""
     w = a.fn.writer
+    if left <= 0:
+        return a.zero(a.lanes)
     ptr = pointer(a.fn.scope, a.fn.base[a.buf], a.elem, at, a.group)
     key = ("part", ptr.text, a.elem, a.lanes)
-    return w.known(key) or w.remember(key, w.load(ptr, a.elem, a.lanes, a.align, a.level), [a.buf])
+    return w.known(key) or w.remember(key, load_first(a, ptr, left), [a.buf])
+
+
+# ---------------------------------------------------------------- stores
+
+
+def stores_of_rows(s: For, lane: Var) -> list[int]:
+    """Which statements of a loop store the columns of rows. What they store is not read in the
+    loop."""
+    if not takes_rows(s):
+        return []
+    read = reads(s.body)
+    return [
+        i
+        for i, t in enumerate(s.body)
+        if isinstance(t, Store)
+        and t.buf.space == GLOBAL
+        and t.buf not in read
+        and not t.mask
+        and is_column(t.index, s, lane)
+    ]
+
+
+def store_rows(fn: Function, s: Store, columns: list[Val], group: int) -> None:
+    """The columns of a row for each live lane; the Store is that of the first column."""
+    lanes, w = fn.scope.lanes, fn.writer
+    assert lanes is not None
+    a = Access(fn, s.buf, s.index, group, lanes.tails[group], 0)
+    w.forget(s.buf)
+    left = (first_lanes(a.live, lanes.w) or 0) * len(columns)
+    vectors = _rows(w, [to_memory(a, w.splat(v, lanes.w)) for v in columns])
+    for i, vector in enumerate(vectors[: -(-left // lanes.w)]):
+        store_first(a, a.ptr(i * lanes.w), vector, left - i * lanes.w)
+
+
+def _rows(w: Writer, columns: list[Val]) -> list[Val]:
+    """As many vectors: the elements of all lanes, row by row."""
+    count, n = len(columns), columns[0].w
+    if count == 1:
+        return columns
+    if count % 2 == 0:
+        evens, odds = _rows(w, columns[::2]), _rows(w, columns[1::2])
+        pairs = [[first + lane // 2 + n * (lane % 2) for lane in range(n)] for first in (0, n // 2)]
+        return [w.shuffle(x, p, y) for x, y in zip(evens, odds, strict=True) for p in pairs]
+    return [_picked(w, columns, i * n) for i in range(count)]
+
+
+def _picked(w: Writer, columns: list[Val], first: int) -> Val:
+    """The elements from number `first` on, row by row."""
+    count, n = len(columns), columns[0].w
+    places = [divmod(first + lane, count) for lane in range(n)]
+    out = w.shuffle(columns[0], [row for row, _ in places])
+    for column, v in enumerate(columns[1:], 1):
+        out = w.shuffle(
+            out, [n + row if at == column else lane for lane, (row, at) in enumerate(places)], v
+        )
+    return out

@@ -90,5 +90,11 @@ def picks(lanes: tuple[int, ...]) -> Val:
 
 
 @lru_cache(1024)
+def prefix(count: int, w: int) -> Val:
+    """The mask of the first lanes."""
+    return vector_literal("i1", (str(lane < count).lower() for lane in range(w)))
+
+
+@lru_cache(1024)
 def iota(w: int, bits: int, start: int = 0, step: int = 1) -> Val:
     return vector_literal(f"i{bits}", (str(start + step * lane) for lane in range(w)))

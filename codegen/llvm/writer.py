@@ -184,6 +184,10 @@ class Writer(Naming):
         widths = {v.w for v in values}
         return values if len(widths) == 1 else tuple([self.splat(v, max(widths)) for v in values])
 
+    def slice(self, a: Val, first: int, count: int) -> Val:
+        """Consecutive lanes, two at least."""
+        return a if count == a.w else self.shuffle(a, list(range(first, first + count)))
+
     def shuffle(self, a: Val, lanes: list[int], b: Val | None = None) -> Val:
         """Lanes picked from a, then b; of literals at once.
 

@@ -1,5 +1,5 @@
 """Reductions of rows of a few elements: a row a lane, rows loaded as whole vectors and sorted into
-columns."""
+columns, and stored the same way back."""
 
 from __future__ import annotations
 
@@ -23,6 +23,32 @@ def test_rows_of_any_few_elements(columns: int, dtype: str, rows: tuple[int, ...
     assert (t.max(axis=-1).numpy() == x.max(axis=-1)).all()
     assert (t.argmax(axis=-1).numpy() == x.argmax(axis=-1)).all()
     assert np.allclose(t.astype("float64").var(axis=-1).numpy(), exact.var(axis=-1))
+
+
+@pytest.mark.thinned
+@pytest.mark.parametrize("columns", [2, 3, 5, 6, 8, 10, 16])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
+@pytest.mark.parametrize("rows", [(4096,), (5001,), (300, 14)], ids=str)
+def test_rows_of_any_few_results(columns: int, dtype: str, rows: tuple[int, ...]) -> None:
+    x = (random.standard_normal((*rows, columns)) * 50).astype(dtype)
+    t = wf.tensor(x)
+    top = t.max(axis=-1, keepdims=True)
+    is_top, below = wf.realize(t == top, top - t)
+    assert (is_top.numpy() == (x == x.max(axis=-1, keepdims=True))).all()
+    assert (below.numpy() == x.max(axis=-1, keepdims=True) - x).all()
+
+
+def test_pooled_places_are_stored_as_vectors() -> None:
+    """Two neighbours of a window, a byte each: no byte is stored by itself."""
+    images = wf.tensor(random.standard_normal((64, 6, 28, 28)).astype(np.float32))
+    windows = images.reshape(64, 6, 14, 2, 14, 2)
+    top = windows.max(axis=(3, 5), keepdims=True)
+    found = compiled_behind("explain", [windows == top, top], (), {})
+    assert found is not None
+    (kernel,) = found.in_order()
+    text = found.texts(kernel)["ll"]
+    assert "masked.scatter" not in text and "store i8" not in text and "x i8> %" in text
+    assert ((windows == top).numpy() == (windows.numpy() == top.numpy())).all()
 
 
 def test_parts_of_rows_are_read_where_they_are() -> None:

@@ -1,6 +1,5 @@
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, i32, <8 x i1>, <8 x float>)
-declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 
 define void @k0_matmul_p0(ptr %ctx, i64 %chunk, i64 %tid) #0 {
 start:
@@ -67,72 +66,72 @@ c2.loop:  ; inner loop 3: copy = in0
   %copy.41 = getelementptr float, ptr %copy.40, i64 8
   store <8 x float> %t30, ptr %copy.41, align 4
   %copy.42 = getelementptr float, ptr %copy.40, i64 16
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %t36, ptr %copy.42, i32 4, <8 x i1> <i1 true, i1 true, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false>)
+  %t43 = shufflevector <8 x float> %t36, <8 x float> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x float> %t43, ptr %copy.42, align 4
   br label %c2.again
 c2.again:
   %c2.next = add nuw nsw i64 %c2, 1
-  %t43 = icmp slt i64 %c2.next, 6
-  br i1 %t43, label %c2.loop, label %c2.end
+  %t44 = icmp slt i64 %c2.next, 6
+  br i1 %t44, label %c2.loop, label %c2.end
 c2.end:
   br label %c1.again
 c1.again:
   %c1.next = add nuw nsw i64 %c1, 1
-  %t44 = icmp slt i64 %c1.next, 8
-  br i1 %t44, label %c1.loop, label %c1.end
+  %t45 = icmp slt i64 %c1.next, 8
+  br i1 %t45, label %c1.loop, label %c1.end
 c1.end:
-  %acc.45 = getelementptr float, ptr %acc, i64 8
-  %acc.46 = getelementptr float, ptr %acc, i64 16
-  %acc.47 = getelementptr float, ptr %acc, i64 24
-  %acc.48 = getelementptr float, ptr %acc, i64 32
-  %acc.49 = getelementptr float, ptr %acc, i64 40
-  %acc.50 = getelementptr float, ptr %acc, i64 48
-  %acc.51 = getelementptr float, ptr %acc, i64 56
-  %acc.52 = getelementptr float, ptr %acc, i64 64
-  %acc.53 = getelementptr float, ptr %acc, i64 72
-  %acc.54 = getelementptr float, ptr %acc, i64 80
-  %acc.55 = getelementptr float, ptr %acc, i64 88
-  %t144 = mul i64 %t18, 4096
-  %t145 = add i64 %t17, %t144
-  %out0.146 = getelementptr float, ptr %out0, i64 %t145
-  %acc_1.251 = getelementptr float, ptr %acc_1, i64 8
-  %acc_1.252 = getelementptr float, ptr %acc_1, i64 16
-  %acc_1.253 = getelementptr float, ptr %acc_1, i64 24
-  %acc_1.254 = getelementptr float, ptr %acc_1, i64 32
-  %acc_1.255 = getelementptr float, ptr %acc_1, i64 40
-  %acc_1.256 = getelementptr float, ptr %acc_1, i64 48
-  %acc_1.257 = getelementptr float, ptr %acc_1, i64 56
-  %in2.307 = getelementptr float, ptr %in2, i64 12
-  %in2.308 = load float, ptr %in2.307, align 4
-  %t309 = insertelement <8 x float> poison, float %in2.308, i64 0
-  %t310 = shufflevector <8 x float> %t309, <8 x float> poison, <8 x i32> splat (i32 0)
-  %in2.327 = getelementptr float, ptr %in2, i64 13
-  %in2.328 = load float, ptr %in2.327, align 4
-  %t329 = insertelement <8 x float> poison, float %in2.328, i64 0
-  %t330 = shufflevector <8 x float> %t329, <8 x float> poison, <8 x i32> splat (i32 0)
-  %in2.347 = getelementptr float, ptr %in2, i64 14
-  %in2.348 = load float, ptr %in2.347, align 4
-  %t349 = insertelement <8 x float> poison, float %in2.348, i64 0
-  %t350 = shufflevector <8 x float> %t349, <8 x float> poison, <8 x i32> splat (i32 0)
-  %in2.367 = getelementptr float, ptr %in2, i64 15
-  %in2.368 = load float, ptr %in2.367, align 4
-  %t369 = insertelement <8 x float> poison, float %in2.368, i64 0
-  %t370 = shufflevector <8 x float> %t369, <8 x float> poison, <8 x i32> splat (i32 0)
+  %acc.46 = getelementptr float, ptr %acc, i64 8
+  %acc.47 = getelementptr float, ptr %acc, i64 16
+  %acc.48 = getelementptr float, ptr %acc, i64 24
+  %acc.49 = getelementptr float, ptr %acc, i64 32
+  %acc.50 = getelementptr float, ptr %acc, i64 40
+  %acc.51 = getelementptr float, ptr %acc, i64 48
+  %acc.52 = getelementptr float, ptr %acc, i64 56
+  %acc.53 = getelementptr float, ptr %acc, i64 64
+  %acc.54 = getelementptr float, ptr %acc, i64 72
+  %acc.55 = getelementptr float, ptr %acc, i64 80
+  %acc.56 = getelementptr float, ptr %acc, i64 88
+  %t145 = mul i64 %t18, 4096
+  %t146 = add i64 %t17, %t145
+  %out0.147 = getelementptr float, ptr %out0, i64 %t146
+  %acc_1.252 = getelementptr float, ptr %acc_1, i64 8
+  %acc_1.253 = getelementptr float, ptr %acc_1, i64 16
+  %acc_1.254 = getelementptr float, ptr %acc_1, i64 24
+  %acc_1.255 = getelementptr float, ptr %acc_1, i64 32
+  %acc_1.256 = getelementptr float, ptr %acc_1, i64 40
+  %acc_1.257 = getelementptr float, ptr %acc_1, i64 48
+  %acc_1.258 = getelementptr float, ptr %acc_1, i64 56
+  %in2.308 = getelementptr float, ptr %in2, i64 12
+  %in2.309 = load float, ptr %in2.308, align 4
+  %t310 = insertelement <8 x float> poison, float %in2.309, i64 0
+  %t311 = shufflevector <8 x float> %t310, <8 x float> poison, <8 x i32> splat (i32 0)
+  %in2.328 = getelementptr float, ptr %in2, i64 13
+  %in2.329 = load float, ptr %in2.328, align 4
+  %t330 = insertelement <8 x float> poison, float %in2.329, i64 0
+  %t331 = shufflevector <8 x float> %t330, <8 x float> poison, <8 x i32> splat (i32 0)
+  %in2.348 = getelementptr float, ptr %in2, i64 14
+  %in2.349 = load float, ptr %in2.348, align 4
+  %t350 = insertelement <8 x float> poison, float %in2.349, i64 0
+  %t351 = shufflevector <8 x float> %t350, <8 x float> poison, <8 x i32> splat (i32 0)
+  %in2.368 = getelementptr float, ptr %in2, i64 15
+  %in2.369 = load float, ptr %in2.368, align 4
+  %t370 = insertelement <8 x float> poison, float %in2.369, i64 0
+  %t371 = shufflevector <8 x float> %t370, <8 x float> poison, <8 x i32> splat (i32 0)
   br label %tile.enter
 tile.enter:
   br label %tile.loop
 tile.loop:  ; loop 5
   %tile = phi i64 [0, %tile.enter], [%tile.next, %tile.again]
-  %t64 = mul i64 %tile, 18
-  %copy.67 = getelementptr float, ptr %copy, i64 %t64
-  %t142 = mul i64 %tile, 16
-  %out0.147 = getelementptr float, ptr %out0.146, i64 %t142
+  %t65 = mul i64 %tile, 18
+  %copy.68 = getelementptr float, ptr %copy, i64 %t65
+  %t143 = mul i64 %tile, 16
+  %out0.148 = getelementptr float, ptr %out0.147, i64 %t143
   br label %tile_1.enter
 tile_1.enter:
   br label %tile_1.loop
 tile_1.loop:  ; loop 6
   %tile_1 = phi i64 [0, %tile_1.enter], [%tile_1.next, %tile_1.again]
   store <8 x float> splat (float 0x0000000000000000), ptr %acc, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc.45, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc.46, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc.47, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc.48, align 4
@@ -143,26 +142,27 @@ tile_1.loop:  ; loop 6
   store <8 x float> splat (float 0x0000000000000000), ptr %acc.53, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc.54, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc.55, align 4
-  %t56 = mul i64 %tile_1, 432
-  %in1.59 = getelementptr float, ptr %in1, i64 %t56
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc.56, align 4
+  %t57 = mul i64 %tile_1, 432
+  %in1.60 = getelementptr float, ptr %in1, i64 %t57
   br label %k0.enter
 k0.enter:
   br label %k0.loop
 k0.loop:  ; loop 8
   %k0 = phi i64 [0, %k0.enter], [%k0.next, %k0.again]
-  %t57 = mul i64 %k0, 9
-  %in1.60 = getelementptr float, ptr %in1.59, i64 %t57
-  %t65 = mul i64 %k0, 108
-  %copy.68 = getelementptr float, ptr %copy.67, i64 %t65
+  %t58 = mul i64 %k0, 9
+  %in1.61 = getelementptr float, ptr %in1.60, i64 %t58
+  %t66 = mul i64 %k0, 108
+  %copy.69 = getelementptr float, ptr %copy.68, i64 %t66
   br label %k1.enter
 k1.enter:
   br label %k1.loop
 k1.loop:  ; loop 9
   %k1 = phi i64 [0, %k1.enter], [%k1.next, %k1.again]
-  %t58 = mul i64 %k1, 3
-  %in1.61 = getelementptr float, ptr %in1.60, i64 %t58
-  %t66 = mul i64 %k1, 18
-  %copy.69 = getelementptr float, ptr %copy.68, i64 %t66
+  %t59 = mul i64 %k1, 3
+  %in1.62 = getelementptr float, ptr %in1.61, i64 %t59
+  %t67 = mul i64 %k1, 18
+  %copy.70 = getelementptr float, ptr %copy.69, i64 %t67
   br label %k2.enter
 k2.enter:
   br label %k2.loop
@@ -171,277 +171,277 @@ k2.loop:  ; inner loop 10: acc += in1 * copy
   ; loop 11, o = 0
   ; loop 12, r = 0
   ; loop 13, straight
-  %in1.62 = getelementptr float, ptr %in1.61, i64 %k2
-  %in1.63 = load float, ptr %in1.62, align 4
-  %copy.70 = getelementptr float, ptr %copy.69, i64 %k2
-  %copy.71 = load <8 x float>, ptr %copy.70, align 4
-  %copy.72 = getelementptr float, ptr %copy.70, i64 8
-  %copy.73 = load <8 x float>, ptr %copy.72, align 4
-  %acc.74 = load <8 x float>, ptr %acc, align 4
-  %t75 = insertelement <8 x float> poison, float %in1.63, i64 0
-  %t76 = shufflevector <8 x float> %t75, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t77 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t76, <8 x float> %copy.71, <8 x float> %acc.74)
-  store <8 x float> %t77, ptr %acc, align 4
-  %acc.78 = load <8 x float>, ptr %acc.45, align 4
-  %t79 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t76, <8 x float> %copy.73, <8 x float> %acc.78)
-  store <8 x float> %t79, ptr %acc.45, align 4
+  %in1.63 = getelementptr float, ptr %in1.62, i64 %k2
+  %in1.64 = load float, ptr %in1.63, align 4
+  %copy.71 = getelementptr float, ptr %copy.70, i64 %k2
+  %copy.72 = load <8 x float>, ptr %copy.71, align 4
+  %copy.73 = getelementptr float, ptr %copy.71, i64 8
+  %copy.74 = load <8 x float>, ptr %copy.73, align 4
+  %acc.75 = load <8 x float>, ptr %acc, align 4
+  %t76 = insertelement <8 x float> poison, float %in1.64, i64 0
+  %t77 = shufflevector <8 x float> %t76, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t78 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t77, <8 x float> %copy.72, <8 x float> %acc.75)
+  store <8 x float> %t78, ptr %acc, align 4
+  %acc.79 = load <8 x float>, ptr %acc.46, align 4
+  %t80 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t77, <8 x float> %copy.74, <8 x float> %acc.79)
+  store <8 x float> %t80, ptr %acc.46, align 4
   ; loop 11, o = 1
   ; loop 12, r = 0
-  %in1.80 = getelementptr float, ptr %in1.62, i64 72
-  %in1.81 = load float, ptr %in1.80, align 4
-  %acc.82 = load <8 x float>, ptr %acc.46, align 4
-  %t83 = insertelement <8 x float> poison, float %in1.81, i64 0
-  %t84 = shufflevector <8 x float> %t83, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t85 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t84, <8 x float> %copy.71, <8 x float> %acc.82)
-  store <8 x float> %t85, ptr %acc.46, align 4
-  %acc.86 = load <8 x float>, ptr %acc.47, align 4
-  %t87 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t84, <8 x float> %copy.73, <8 x float> %acc.86)
-  store <8 x float> %t87, ptr %acc.47, align 4
+  %in1.81 = getelementptr float, ptr %in1.63, i64 72
+  %in1.82 = load float, ptr %in1.81, align 4
+  %acc.83 = load <8 x float>, ptr %acc.47, align 4
+  %t84 = insertelement <8 x float> poison, float %in1.82, i64 0
+  %t85 = shufflevector <8 x float> %t84, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t86 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t85, <8 x float> %copy.72, <8 x float> %acc.83)
+  store <8 x float> %t86, ptr %acc.47, align 4
+  %acc.87 = load <8 x float>, ptr %acc.48, align 4
+  %t88 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t85, <8 x float> %copy.74, <8 x float> %acc.87)
+  store <8 x float> %t88, ptr %acc.48, align 4
   ; loop 11, o = 2
   ; loop 12, r = 0
-  %in1.88 = getelementptr float, ptr %in1.62, i64 144
-  %in1.89 = load float, ptr %in1.88, align 4
-  %acc.90 = load <8 x float>, ptr %acc.48, align 4
-  %t91 = insertelement <8 x float> poison, float %in1.89, i64 0
-  %t92 = shufflevector <8 x float> %t91, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t93 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t92, <8 x float> %copy.71, <8 x float> %acc.90)
-  store <8 x float> %t93, ptr %acc.48, align 4
-  %acc.94 = load <8 x float>, ptr %acc.49, align 4
-  %t95 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t92, <8 x float> %copy.73, <8 x float> %acc.94)
-  store <8 x float> %t95, ptr %acc.49, align 4
+  %in1.89 = getelementptr float, ptr %in1.63, i64 144
+  %in1.90 = load float, ptr %in1.89, align 4
+  %acc.91 = load <8 x float>, ptr %acc.49, align 4
+  %t92 = insertelement <8 x float> poison, float %in1.90, i64 0
+  %t93 = shufflevector <8 x float> %t92, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t94 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t93, <8 x float> %copy.72, <8 x float> %acc.91)
+  store <8 x float> %t94, ptr %acc.49, align 4
+  %acc.95 = load <8 x float>, ptr %acc.50, align 4
+  %t96 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t93, <8 x float> %copy.74, <8 x float> %acc.95)
+  store <8 x float> %t96, ptr %acc.50, align 4
   ; loop 11, o = 3
   ; loop 12, r = 0
-  %in1.96 = getelementptr float, ptr %in1.62, i64 216
-  %in1.97 = load float, ptr %in1.96, align 4
-  %acc.98 = load <8 x float>, ptr %acc.50, align 4
-  %t99 = insertelement <8 x float> poison, float %in1.97, i64 0
-  %t100 = shufflevector <8 x float> %t99, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t101 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t100, <8 x float> %copy.71, <8 x float> %acc.98)
-  store <8 x float> %t101, ptr %acc.50, align 4
-  %acc.102 = load <8 x float>, ptr %acc.51, align 4
-  %t103 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t100, <8 x float> %copy.73, <8 x float> %acc.102)
-  store <8 x float> %t103, ptr %acc.51, align 4
+  %in1.97 = getelementptr float, ptr %in1.63, i64 216
+  %in1.98 = load float, ptr %in1.97, align 4
+  %acc.99 = load <8 x float>, ptr %acc.51, align 4
+  %t100 = insertelement <8 x float> poison, float %in1.98, i64 0
+  %t101 = shufflevector <8 x float> %t100, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t102 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t101, <8 x float> %copy.72, <8 x float> %acc.99)
+  store <8 x float> %t102, ptr %acc.51, align 4
+  %acc.103 = load <8 x float>, ptr %acc.52, align 4
+  %t104 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t101, <8 x float> %copy.74, <8 x float> %acc.103)
+  store <8 x float> %t104, ptr %acc.52, align 4
   ; loop 11, o = 4
   ; loop 12, r = 0
-  %in1.104 = getelementptr float, ptr %in1.62, i64 288
-  %in1.105 = load float, ptr %in1.104, align 4
-  %acc.106 = load <8 x float>, ptr %acc.52, align 4
-  %t107 = insertelement <8 x float> poison, float %in1.105, i64 0
-  %t108 = shufflevector <8 x float> %t107, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t109 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t108, <8 x float> %copy.71, <8 x float> %acc.106)
-  store <8 x float> %t109, ptr %acc.52, align 4
-  %acc.110 = load <8 x float>, ptr %acc.53, align 4
-  %t111 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t108, <8 x float> %copy.73, <8 x float> %acc.110)
-  store <8 x float> %t111, ptr %acc.53, align 4
+  %in1.105 = getelementptr float, ptr %in1.63, i64 288
+  %in1.106 = load float, ptr %in1.105, align 4
+  %acc.107 = load <8 x float>, ptr %acc.53, align 4
+  %t108 = insertelement <8 x float> poison, float %in1.106, i64 0
+  %t109 = shufflevector <8 x float> %t108, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t110 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t109, <8 x float> %copy.72, <8 x float> %acc.107)
+  store <8 x float> %t110, ptr %acc.53, align 4
+  %acc.111 = load <8 x float>, ptr %acc.54, align 4
+  %t112 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t109, <8 x float> %copy.74, <8 x float> %acc.111)
+  store <8 x float> %t112, ptr %acc.54, align 4
   ; loop 11, o = 5
   ; loop 12, r = 0
-  %in1.112 = getelementptr float, ptr %in1.62, i64 360
-  %in1.113 = load float, ptr %in1.112, align 4
-  %acc.114 = load <8 x float>, ptr %acc.54, align 4
-  %t115 = insertelement <8 x float> poison, float %in1.113, i64 0
-  %t116 = shufflevector <8 x float> %t115, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t117 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t116, <8 x float> %copy.71, <8 x float> %acc.114)
-  store <8 x float> %t117, ptr %acc.54, align 4
-  %acc.118 = load <8 x float>, ptr %acc.55, align 4
-  %t119 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t116, <8 x float> %copy.73, <8 x float> %acc.118)
-  store <8 x float> %t119, ptr %acc.55, align 4
+  %in1.113 = getelementptr float, ptr %in1.63, i64 360
+  %in1.114 = load float, ptr %in1.113, align 4
+  %acc.115 = load <8 x float>, ptr %acc.55, align 4
+  %t116 = insertelement <8 x float> poison, float %in1.114, i64 0
+  %t117 = shufflevector <8 x float> %t116, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t118 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t117, <8 x float> %copy.72, <8 x float> %acc.115)
+  store <8 x float> %t118, ptr %acc.55, align 4
+  %acc.119 = load <8 x float>, ptr %acc.56, align 4
+  %t120 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t117, <8 x float> %copy.74, <8 x float> %acc.119)
+  store <8 x float> %t120, ptr %acc.56, align 4
   br label %k2.again
 k2.again:
   %k2.next = add nuw nsw i64 %k2, 1
-  %t120 = icmp slt i64 %k2.next, 3
-  br i1 %t120, label %k2.loop, label %k2.end
+  %t121 = icmp slt i64 %k2.next, 3
+  br i1 %t121, label %k2.loop, label %k2.end
 k2.end:
   br label %k1.again
 k1.again:
   %k1.next = add nuw nsw i64 %k1, 1
-  %t121 = icmp slt i64 %k1.next, 3
-  br i1 %t121, label %k1.loop, label %k1.end
+  %t122 = icmp slt i64 %k1.next, 3
+  br i1 %t122, label %k1.loop, label %k1.end
 k1.end:
   br label %k0.again
 k0.again:
   %k0.next = add nuw nsw i64 %k0, 1
-  %t122 = icmp slt i64 %k0.next, 8
-  br i1 %t122, label %k0.loop, label %k0.end
+  %t123 = icmp slt i64 %k0.next, 8
+  br i1 %t123, label %k0.loop, label %k0.end
 k0.end:
   ; loop 14, o = 0
   ; loop 15, r = 0
   ; loop 16, straight
-  %acc.123 = load <8 x float>, ptr %acc, align 4
-  %t124 = mul i64 %tile_1, 6
-  %in2.125 = getelementptr float, ptr %in2, i64 %t124
-  %in2.126 = load float, ptr %in2.125, align 4
-  %t127 = insertelement <8 x float> poison, float %in2.126, i64 0
-  %t128 = shufflevector <8 x float> %t127, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t129 = fadd <8 x float> %acc.123, %t128
-  %t130 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t129
-  %t131 = fcmp oeq <8 x float> %t129, %t129
-  %t132 = xor <8 x i1> %t131, splat (i1 true)
-  %t133 = or <8 x i1> %t130, %t132
-  %t134 = select <8 x i1> %t133, <8 x float> %t129, <8 x float> splat (float 0x0000000000000000)
-  %acc.135 = load <8 x float>, ptr %acc.45, align 4
-  %t136 = fadd <8 x float> %acc.135, %t128
-  %t137 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t136
-  %t138 = fcmp oeq <8 x float> %t136, %t136
-  %t139 = xor <8 x i1> %t138, splat (i1 true)
-  %t140 = or <8 x i1> %t137, %t139
-  %t141 = select <8 x i1> %t140, <8 x float> %t136, <8 x float> splat (float 0x0000000000000000)
-  %t143 = mul i64 %tile_1, 1536
-  %out0.148 = getelementptr float, ptr %out0.147, i64 %t143
-  store <8 x float> %t134, ptr %out0.148, align 4
-  %out0.149 = getelementptr float, ptr %out0.148, i64 8
-  store <8 x float> %t141, ptr %out0.149, align 4
+  %acc.124 = load <8 x float>, ptr %acc, align 4
+  %t125 = mul i64 %tile_1, 6
+  %in2.126 = getelementptr float, ptr %in2, i64 %t125
+  %in2.127 = load float, ptr %in2.126, align 4
+  %t128 = insertelement <8 x float> poison, float %in2.127, i64 0
+  %t129 = shufflevector <8 x float> %t128, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t130 = fadd <8 x float> %acc.124, %t129
+  %t131 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t130
+  %t132 = fcmp oeq <8 x float> %t130, %t130
+  %t133 = xor <8 x i1> %t132, splat (i1 true)
+  %t134 = or <8 x i1> %t131, %t133
+  %t135 = select <8 x i1> %t134, <8 x float> %t130, <8 x float> splat (float 0x0000000000000000)
+  %acc.136 = load <8 x float>, ptr %acc.46, align 4
+  %t137 = fadd <8 x float> %acc.136, %t129
+  %t138 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t137
+  %t139 = fcmp oeq <8 x float> %t137, %t137
+  %t140 = xor <8 x i1> %t139, splat (i1 true)
+  %t141 = or <8 x i1> %t138, %t140
+  %t142 = select <8 x i1> %t141, <8 x float> %t137, <8 x float> splat (float 0x0000000000000000)
+  %t144 = mul i64 %tile_1, 1536
+  %out0.149 = getelementptr float, ptr %out0.148, i64 %t144
+  store <8 x float> %t135, ptr %out0.149, align 4
+  %out0.150 = getelementptr float, ptr %out0.149, i64 8
+  store <8 x float> %t142, ptr %out0.150, align 4
   ; loop 14, o = 1
   ; loop 15, r = 0
-  %acc.150 = load <8 x float>, ptr %acc.46, align 4
-  %in2.151 = getelementptr float, ptr %in2.125, i64 1
-  %in2.152 = load float, ptr %in2.151, align 4
-  %t153 = insertelement <8 x float> poison, float %in2.152, i64 0
-  %t154 = shufflevector <8 x float> %t153, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t155 = fadd <8 x float> %acc.150, %t154
-  %t156 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t155
-  %t157 = fcmp oeq <8 x float> %t155, %t155
-  %t158 = xor <8 x i1> %t157, splat (i1 true)
-  %t159 = or <8 x i1> %t156, %t158
-  %t160 = select <8 x i1> %t159, <8 x float> %t155, <8 x float> splat (float 0x0000000000000000)
-  %acc.161 = load <8 x float>, ptr %acc.47, align 4
-  %t162 = fadd <8 x float> %acc.161, %t154
-  %t163 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t162
-  %t164 = fcmp oeq <8 x float> %t162, %t162
-  %t165 = xor <8 x i1> %t164, splat (i1 true)
-  %t166 = or <8 x i1> %t163, %t165
-  %t167 = select <8 x i1> %t166, <8 x float> %t162, <8 x float> splat (float 0x0000000000000000)
-  %out0.168 = getelementptr float, ptr %out0.148, i64 256
-  store <8 x float> %t160, ptr %out0.168, align 4
-  %out0.169 = getelementptr float, ptr %out0.148, i64 264
-  store <8 x float> %t167, ptr %out0.169, align 4
+  %acc.151 = load <8 x float>, ptr %acc.47, align 4
+  %in2.152 = getelementptr float, ptr %in2.126, i64 1
+  %in2.153 = load float, ptr %in2.152, align 4
+  %t154 = insertelement <8 x float> poison, float %in2.153, i64 0
+  %t155 = shufflevector <8 x float> %t154, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t156 = fadd <8 x float> %acc.151, %t155
+  %t157 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t156
+  %t158 = fcmp oeq <8 x float> %t156, %t156
+  %t159 = xor <8 x i1> %t158, splat (i1 true)
+  %t160 = or <8 x i1> %t157, %t159
+  %t161 = select <8 x i1> %t160, <8 x float> %t156, <8 x float> splat (float 0x0000000000000000)
+  %acc.162 = load <8 x float>, ptr %acc.48, align 4
+  %t163 = fadd <8 x float> %acc.162, %t155
+  %t164 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t163
+  %t165 = fcmp oeq <8 x float> %t163, %t163
+  %t166 = xor <8 x i1> %t165, splat (i1 true)
+  %t167 = or <8 x i1> %t164, %t166
+  %t168 = select <8 x i1> %t167, <8 x float> %t163, <8 x float> splat (float 0x0000000000000000)
+  %out0.169 = getelementptr float, ptr %out0.149, i64 256
+  store <8 x float> %t161, ptr %out0.169, align 4
+  %out0.170 = getelementptr float, ptr %out0.149, i64 264
+  store <8 x float> %t168, ptr %out0.170, align 4
   ; loop 14, o = 2
   ; loop 15, r = 0
-  %acc.170 = load <8 x float>, ptr %acc.48, align 4
-  %in2.171 = getelementptr float, ptr %in2.125, i64 2
-  %in2.172 = load float, ptr %in2.171, align 4
-  %t173 = insertelement <8 x float> poison, float %in2.172, i64 0
-  %t174 = shufflevector <8 x float> %t173, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t175 = fadd <8 x float> %acc.170, %t174
-  %t176 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t175
-  %t177 = fcmp oeq <8 x float> %t175, %t175
-  %t178 = xor <8 x i1> %t177, splat (i1 true)
-  %t179 = or <8 x i1> %t176, %t178
-  %t180 = select <8 x i1> %t179, <8 x float> %t175, <8 x float> splat (float 0x0000000000000000)
-  %acc.181 = load <8 x float>, ptr %acc.49, align 4
-  %t182 = fadd <8 x float> %acc.181, %t174
-  %t183 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t182
-  %t184 = fcmp oeq <8 x float> %t182, %t182
-  %t185 = xor <8 x i1> %t184, splat (i1 true)
-  %t186 = or <8 x i1> %t183, %t185
-  %t187 = select <8 x i1> %t186, <8 x float> %t182, <8 x float> splat (float 0x0000000000000000)
-  %out0.188 = getelementptr float, ptr %out0.148, i64 512
-  store <8 x float> %t180, ptr %out0.188, align 4
-  %out0.189 = getelementptr float, ptr %out0.148, i64 520
-  store <8 x float> %t187, ptr %out0.189, align 4
+  %acc.171 = load <8 x float>, ptr %acc.49, align 4
+  %in2.172 = getelementptr float, ptr %in2.126, i64 2
+  %in2.173 = load float, ptr %in2.172, align 4
+  %t174 = insertelement <8 x float> poison, float %in2.173, i64 0
+  %t175 = shufflevector <8 x float> %t174, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t176 = fadd <8 x float> %acc.171, %t175
+  %t177 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t176
+  %t178 = fcmp oeq <8 x float> %t176, %t176
+  %t179 = xor <8 x i1> %t178, splat (i1 true)
+  %t180 = or <8 x i1> %t177, %t179
+  %t181 = select <8 x i1> %t180, <8 x float> %t176, <8 x float> splat (float 0x0000000000000000)
+  %acc.182 = load <8 x float>, ptr %acc.50, align 4
+  %t183 = fadd <8 x float> %acc.182, %t175
+  %t184 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t183
+  %t185 = fcmp oeq <8 x float> %t183, %t183
+  %t186 = xor <8 x i1> %t185, splat (i1 true)
+  %t187 = or <8 x i1> %t184, %t186
+  %t188 = select <8 x i1> %t187, <8 x float> %t183, <8 x float> splat (float 0x0000000000000000)
+  %out0.189 = getelementptr float, ptr %out0.149, i64 512
+  store <8 x float> %t181, ptr %out0.189, align 4
+  %out0.190 = getelementptr float, ptr %out0.149, i64 520
+  store <8 x float> %t188, ptr %out0.190, align 4
   ; loop 14, o = 3
   ; loop 15, r = 0
-  %acc.190 = load <8 x float>, ptr %acc.50, align 4
-  %in2.191 = getelementptr float, ptr %in2.125, i64 3
-  %in2.192 = load float, ptr %in2.191, align 4
-  %t193 = insertelement <8 x float> poison, float %in2.192, i64 0
-  %t194 = shufflevector <8 x float> %t193, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t195 = fadd <8 x float> %acc.190, %t194
-  %t196 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t195
-  %t197 = fcmp oeq <8 x float> %t195, %t195
-  %t198 = xor <8 x i1> %t197, splat (i1 true)
-  %t199 = or <8 x i1> %t196, %t198
-  %t200 = select <8 x i1> %t199, <8 x float> %t195, <8 x float> splat (float 0x0000000000000000)
-  %acc.201 = load <8 x float>, ptr %acc.51, align 4
-  %t202 = fadd <8 x float> %acc.201, %t194
-  %t203 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t202
-  %t204 = fcmp oeq <8 x float> %t202, %t202
-  %t205 = xor <8 x i1> %t204, splat (i1 true)
-  %t206 = or <8 x i1> %t203, %t205
-  %t207 = select <8 x i1> %t206, <8 x float> %t202, <8 x float> splat (float 0x0000000000000000)
-  %out0.208 = getelementptr float, ptr %out0.148, i64 768
-  store <8 x float> %t200, ptr %out0.208, align 4
-  %out0.209 = getelementptr float, ptr %out0.148, i64 776
-  store <8 x float> %t207, ptr %out0.209, align 4
+  %acc.191 = load <8 x float>, ptr %acc.51, align 4
+  %in2.192 = getelementptr float, ptr %in2.126, i64 3
+  %in2.193 = load float, ptr %in2.192, align 4
+  %t194 = insertelement <8 x float> poison, float %in2.193, i64 0
+  %t195 = shufflevector <8 x float> %t194, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t196 = fadd <8 x float> %acc.191, %t195
+  %t197 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t196
+  %t198 = fcmp oeq <8 x float> %t196, %t196
+  %t199 = xor <8 x i1> %t198, splat (i1 true)
+  %t200 = or <8 x i1> %t197, %t199
+  %t201 = select <8 x i1> %t200, <8 x float> %t196, <8 x float> splat (float 0x0000000000000000)
+  %acc.202 = load <8 x float>, ptr %acc.52, align 4
+  %t203 = fadd <8 x float> %acc.202, %t195
+  %t204 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t203
+  %t205 = fcmp oeq <8 x float> %t203, %t203
+  %t206 = xor <8 x i1> %t205, splat (i1 true)
+  %t207 = or <8 x i1> %t204, %t206
+  %t208 = select <8 x i1> %t207, <8 x float> %t203, <8 x float> splat (float 0x0000000000000000)
+  %out0.209 = getelementptr float, ptr %out0.149, i64 768
+  store <8 x float> %t201, ptr %out0.209, align 4
+  %out0.210 = getelementptr float, ptr %out0.149, i64 776
+  store <8 x float> %t208, ptr %out0.210, align 4
   ; loop 14, o = 4
   ; loop 15, r = 0
-  %acc.210 = load <8 x float>, ptr %acc.52, align 4
-  %in2.211 = getelementptr float, ptr %in2.125, i64 4
-  %in2.212 = load float, ptr %in2.211, align 4
-  %t213 = insertelement <8 x float> poison, float %in2.212, i64 0
-  %t214 = shufflevector <8 x float> %t213, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t215 = fadd <8 x float> %acc.210, %t214
-  %t216 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t215
-  %t217 = fcmp oeq <8 x float> %t215, %t215
-  %t218 = xor <8 x i1> %t217, splat (i1 true)
-  %t219 = or <8 x i1> %t216, %t218
-  %t220 = select <8 x i1> %t219, <8 x float> %t215, <8 x float> splat (float 0x0000000000000000)
-  %acc.221 = load <8 x float>, ptr %acc.53, align 4
-  %t222 = fadd <8 x float> %acc.221, %t214
-  %t223 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t222
-  %t224 = fcmp oeq <8 x float> %t222, %t222
-  %t225 = xor <8 x i1> %t224, splat (i1 true)
-  %t226 = or <8 x i1> %t223, %t225
-  %t227 = select <8 x i1> %t226, <8 x float> %t222, <8 x float> splat (float 0x0000000000000000)
-  %out0.228 = getelementptr float, ptr %out0.148, i64 1024
-  store <8 x float> %t220, ptr %out0.228, align 4
-  %out0.229 = getelementptr float, ptr %out0.148, i64 1032
-  store <8 x float> %t227, ptr %out0.229, align 4
+  %acc.211 = load <8 x float>, ptr %acc.53, align 4
+  %in2.212 = getelementptr float, ptr %in2.126, i64 4
+  %in2.213 = load float, ptr %in2.212, align 4
+  %t214 = insertelement <8 x float> poison, float %in2.213, i64 0
+  %t215 = shufflevector <8 x float> %t214, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t216 = fadd <8 x float> %acc.211, %t215
+  %t217 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t216
+  %t218 = fcmp oeq <8 x float> %t216, %t216
+  %t219 = xor <8 x i1> %t218, splat (i1 true)
+  %t220 = or <8 x i1> %t217, %t219
+  %t221 = select <8 x i1> %t220, <8 x float> %t216, <8 x float> splat (float 0x0000000000000000)
+  %acc.222 = load <8 x float>, ptr %acc.54, align 4
+  %t223 = fadd <8 x float> %acc.222, %t215
+  %t224 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t223
+  %t225 = fcmp oeq <8 x float> %t223, %t223
+  %t226 = xor <8 x i1> %t225, splat (i1 true)
+  %t227 = or <8 x i1> %t224, %t226
+  %t228 = select <8 x i1> %t227, <8 x float> %t223, <8 x float> splat (float 0x0000000000000000)
+  %out0.229 = getelementptr float, ptr %out0.149, i64 1024
+  store <8 x float> %t221, ptr %out0.229, align 4
+  %out0.230 = getelementptr float, ptr %out0.149, i64 1032
+  store <8 x float> %t228, ptr %out0.230, align 4
   ; loop 14, o = 5
   ; loop 15, r = 0
-  %acc.230 = load <8 x float>, ptr %acc.54, align 4
-  %in2.231 = getelementptr float, ptr %in2.125, i64 5
-  %in2.232 = load float, ptr %in2.231, align 4
-  %t233 = insertelement <8 x float> poison, float %in2.232, i64 0
-  %t234 = shufflevector <8 x float> %t233, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t235 = fadd <8 x float> %acc.230, %t234
-  %t236 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t235
-  %t237 = fcmp oeq <8 x float> %t235, %t235
-  %t238 = xor <8 x i1> %t237, splat (i1 true)
-  %t239 = or <8 x i1> %t236, %t238
-  %t240 = select <8 x i1> %t239, <8 x float> %t235, <8 x float> splat (float 0x0000000000000000)
-  %acc.241 = load <8 x float>, ptr %acc.55, align 4
-  %t242 = fadd <8 x float> %acc.241, %t234
-  %t243 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t242
-  %t244 = fcmp oeq <8 x float> %t242, %t242
-  %t245 = xor <8 x i1> %t244, splat (i1 true)
-  %t246 = or <8 x i1> %t243, %t245
-  %t247 = select <8 x i1> %t246, <8 x float> %t242, <8 x float> splat (float 0x0000000000000000)
-  %out0.248 = getelementptr float, ptr %out0.148, i64 1280
-  store <8 x float> %t240, ptr %out0.248, align 4
-  %out0.249 = getelementptr float, ptr %out0.148, i64 1288
-  store <8 x float> %t247, ptr %out0.249, align 4
+  %acc.231 = load <8 x float>, ptr %acc.55, align 4
+  %in2.232 = getelementptr float, ptr %in2.126, i64 5
+  %in2.233 = load float, ptr %in2.232, align 4
+  %t234 = insertelement <8 x float> poison, float %in2.233, i64 0
+  %t235 = shufflevector <8 x float> %t234, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t236 = fadd <8 x float> %acc.231, %t235
+  %t237 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t236
+  %t238 = fcmp oeq <8 x float> %t236, %t236
+  %t239 = xor <8 x i1> %t238, splat (i1 true)
+  %t240 = or <8 x i1> %t237, %t239
+  %t241 = select <8 x i1> %t240, <8 x float> %t236, <8 x float> splat (float 0x0000000000000000)
+  %acc.242 = load <8 x float>, ptr %acc.56, align 4
+  %t243 = fadd <8 x float> %acc.242, %t235
+  %t244 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t243
+  %t245 = fcmp oeq <8 x float> %t243, %t243
+  %t246 = xor <8 x i1> %t245, splat (i1 true)
+  %t247 = or <8 x i1> %t244, %t246
+  %t248 = select <8 x i1> %t247, <8 x float> %t243, <8 x float> splat (float 0x0000000000000000)
+  %out0.249 = getelementptr float, ptr %out0.149, i64 1280
+  store <8 x float> %t241, ptr %out0.249, align 4
+  %out0.250 = getelementptr float, ptr %out0.149, i64 1288
+  store <8 x float> %t248, ptr %out0.250, align 4
   br label %tile_1.again
 tile_1.again:
   %tile_1.next = add nuw nsw i64 %tile_1, 1
-  %t250 = icmp slt i64 %tile_1.next, 2
-  br i1 %t250, label %tile_1.loop, label %tile_1.end
+  %t251 = icmp slt i64 %tile_1.next, 2
+  br i1 %t251, label %tile_1.loop, label %tile_1.end
 tile_1.end:
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.251, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.252, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.253, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.254, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.255, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.256, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.257, align 4
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.258, align 4
   br label %k0_1.enter
 k0_1.enter:
   br label %k0_1.loop
 k0_1.loop:  ; loop 19
   %k0_1 = phi i64 [0, %k0_1.enter], [%k0_1.next, %k0_1.again]
-  %t258 = mul i64 %k0_1, 9
-  %in1.260 = getelementptr float, ptr %in1, i64 %t258
-  %t265 = mul i64 %k0_1, 108
-  %copy.267 = getelementptr float, ptr %copy.67, i64 %t265
+  %t259 = mul i64 %k0_1, 9
+  %in1.261 = getelementptr float, ptr %in1, i64 %t259
+  %t266 = mul i64 %k0_1, 108
+  %copy.268 = getelementptr float, ptr %copy.68, i64 %t266
   br label %k1_1.enter
 k1_1.enter:
   br label %k1_1.loop
 k1_1.loop:  ; loop 20
   %k1_1 = phi i64 [0, %k1_1.enter], [%k1_1.next, %k1_1.again]
-  %t259 = mul i64 %k1_1, 3
-  %in1.261 = getelementptr float, ptr %in1.260, i64 %t259
-  %t266 = mul i64 %k1_1, 18
-  %copy.268 = getelementptr float, ptr %copy.267, i64 %t266
+  %t260 = mul i64 %k1_1, 3
+  %in1.262 = getelementptr float, ptr %in1.261, i64 %t260
+  %t267 = mul i64 %k1_1, 18
+  %copy.269 = getelementptr float, ptr %copy.268, i64 %t267
   br label %k2_1.enter
 k2_1.enter:
   br label %k2_1.loop
@@ -450,161 +450,161 @@ k2_1.loop:  ; inner loop 21: acc += in1 * copy
   ; loop 22, o_1 = 0
   ; loop 23, r_1 = 0
   ; loop 24, straight
-  %in1.262 = getelementptr float, ptr %in1.261, i64 %k2_1
-  %in1.263 = getelementptr float, ptr %in1.262, i64 864
-  %in1.264 = load float, ptr %in1.263, align 4
-  %copy.269 = getelementptr float, ptr %copy.268, i64 %k2_1
-  %copy.270 = load <8 x float>, ptr %copy.269, align 4
-  %copy.271 = getelementptr float, ptr %copy.269, i64 8
-  %copy.272 = load <8 x float>, ptr %copy.271, align 4
-  %acc_1.273 = load <8 x float>, ptr %acc_1, align 4
-  %t274 = insertelement <8 x float> poison, float %in1.264, i64 0
-  %t275 = shufflevector <8 x float> %t274, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t276 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t275, <8 x float> %copy.270, <8 x float> %acc_1.273)
-  store <8 x float> %t276, ptr %acc_1, align 4
-  %acc_1.277 = load <8 x float>, ptr %acc_1.251, align 4
-  %t278 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t275, <8 x float> %copy.272, <8 x float> %acc_1.277)
-  store <8 x float> %t278, ptr %acc_1.251, align 4
+  %in1.263 = getelementptr float, ptr %in1.262, i64 %k2_1
+  %in1.264 = getelementptr float, ptr %in1.263, i64 864
+  %in1.265 = load float, ptr %in1.264, align 4
+  %copy.270 = getelementptr float, ptr %copy.269, i64 %k2_1
+  %copy.271 = load <8 x float>, ptr %copy.270, align 4
+  %copy.272 = getelementptr float, ptr %copy.270, i64 8
+  %copy.273 = load <8 x float>, ptr %copy.272, align 4
+  %acc_1.274 = load <8 x float>, ptr %acc_1, align 4
+  %t275 = insertelement <8 x float> poison, float %in1.265, i64 0
+  %t276 = shufflevector <8 x float> %t275, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t277 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t276, <8 x float> %copy.271, <8 x float> %acc_1.274)
+  store <8 x float> %t277, ptr %acc_1, align 4
+  %acc_1.278 = load <8 x float>, ptr %acc_1.252, align 4
+  %t279 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t276, <8 x float> %copy.273, <8 x float> %acc_1.278)
+  store <8 x float> %t279, ptr %acc_1.252, align 4
   ; loop 22, o_1 = 1
   ; loop 23, r_1 = 0
-  %in1.279 = getelementptr float, ptr %in1.262, i64 936
-  %in1.280 = load float, ptr %in1.279, align 4
-  %acc_1.281 = load <8 x float>, ptr %acc_1.252, align 4
-  %t282 = insertelement <8 x float> poison, float %in1.280, i64 0
-  %t283 = shufflevector <8 x float> %t282, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t284 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t283, <8 x float> %copy.270, <8 x float> %acc_1.281)
-  store <8 x float> %t284, ptr %acc_1.252, align 4
-  %acc_1.285 = load <8 x float>, ptr %acc_1.253, align 4
-  %t286 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t283, <8 x float> %copy.272, <8 x float> %acc_1.285)
-  store <8 x float> %t286, ptr %acc_1.253, align 4
+  %in1.280 = getelementptr float, ptr %in1.263, i64 936
+  %in1.281 = load float, ptr %in1.280, align 4
+  %acc_1.282 = load <8 x float>, ptr %acc_1.253, align 4
+  %t283 = insertelement <8 x float> poison, float %in1.281, i64 0
+  %t284 = shufflevector <8 x float> %t283, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t285 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t284, <8 x float> %copy.271, <8 x float> %acc_1.282)
+  store <8 x float> %t285, ptr %acc_1.253, align 4
+  %acc_1.286 = load <8 x float>, ptr %acc_1.254, align 4
+  %t287 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t284, <8 x float> %copy.273, <8 x float> %acc_1.286)
+  store <8 x float> %t287, ptr %acc_1.254, align 4
   ; loop 22, o_1 = 2
   ; loop 23, r_1 = 0
-  %in1.287 = getelementptr float, ptr %in1.262, i64 1008
-  %in1.288 = load float, ptr %in1.287, align 4
-  %acc_1.289 = load <8 x float>, ptr %acc_1.254, align 4
-  %t290 = insertelement <8 x float> poison, float %in1.288, i64 0
-  %t291 = shufflevector <8 x float> %t290, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t292 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t291, <8 x float> %copy.270, <8 x float> %acc_1.289)
-  store <8 x float> %t292, ptr %acc_1.254, align 4
-  %acc_1.293 = load <8 x float>, ptr %acc_1.255, align 4
-  %t294 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t291, <8 x float> %copy.272, <8 x float> %acc_1.293)
-  store <8 x float> %t294, ptr %acc_1.255, align 4
+  %in1.288 = getelementptr float, ptr %in1.263, i64 1008
+  %in1.289 = load float, ptr %in1.288, align 4
+  %acc_1.290 = load <8 x float>, ptr %acc_1.255, align 4
+  %t291 = insertelement <8 x float> poison, float %in1.289, i64 0
+  %t292 = shufflevector <8 x float> %t291, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t293 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t292, <8 x float> %copy.271, <8 x float> %acc_1.290)
+  store <8 x float> %t293, ptr %acc_1.255, align 4
+  %acc_1.294 = load <8 x float>, ptr %acc_1.256, align 4
+  %t295 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t292, <8 x float> %copy.273, <8 x float> %acc_1.294)
+  store <8 x float> %t295, ptr %acc_1.256, align 4
   ; loop 22, o_1 = 3
   ; loop 23, r_1 = 0
-  %in1.295 = getelementptr float, ptr %in1.262, i64 1080
-  %in1.296 = load float, ptr %in1.295, align 4
-  %acc_1.297 = load <8 x float>, ptr %acc_1.256, align 4
-  %t298 = insertelement <8 x float> poison, float %in1.296, i64 0
-  %t299 = shufflevector <8 x float> %t298, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t300 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t299, <8 x float> %copy.270, <8 x float> %acc_1.297)
-  store <8 x float> %t300, ptr %acc_1.256, align 4
-  %acc_1.301 = load <8 x float>, ptr %acc_1.257, align 4
-  %t302 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t299, <8 x float> %copy.272, <8 x float> %acc_1.301)
-  store <8 x float> %t302, ptr %acc_1.257, align 4
+  %in1.296 = getelementptr float, ptr %in1.263, i64 1080
+  %in1.297 = load float, ptr %in1.296, align 4
+  %acc_1.298 = load <8 x float>, ptr %acc_1.257, align 4
+  %t299 = insertelement <8 x float> poison, float %in1.297, i64 0
+  %t300 = shufflevector <8 x float> %t299, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t301 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t300, <8 x float> %copy.271, <8 x float> %acc_1.298)
+  store <8 x float> %t301, ptr %acc_1.257, align 4
+  %acc_1.302 = load <8 x float>, ptr %acc_1.258, align 4
+  %t303 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t300, <8 x float> %copy.273, <8 x float> %acc_1.302)
+  store <8 x float> %t303, ptr %acc_1.258, align 4
   br label %k2_1.again
 k2_1.again:
   %k2_1.next = add nuw nsw i64 %k2_1, 1
-  %t303 = icmp slt i64 %k2_1.next, 3
-  br i1 %t303, label %k2_1.loop, label %k2_1.end
+  %t304 = icmp slt i64 %k2_1.next, 3
+  br i1 %t304, label %k2_1.loop, label %k2_1.end
 k2_1.end:
   br label %k1_1.again
 k1_1.again:
   %k1_1.next = add nuw nsw i64 %k1_1, 1
-  %t304 = icmp slt i64 %k1_1.next, 3
-  br i1 %t304, label %k1_1.loop, label %k1_1.end
+  %t305 = icmp slt i64 %k1_1.next, 3
+  br i1 %t305, label %k1_1.loop, label %k1_1.end
 k1_1.end:
   br label %k0_1.again
 k0_1.again:
   %k0_1.next = add nuw nsw i64 %k0_1, 1
-  %t305 = icmp slt i64 %k0_1.next, 8
-  br i1 %t305, label %k0_1.loop, label %k0_1.end
+  %t306 = icmp slt i64 %k0_1.next, 8
+  br i1 %t306, label %k0_1.loop, label %k0_1.end
 k0_1.end:
   ; loop 25, o_1 = 0
   ; loop 26, r_1 = 0
   ; loop 27, straight
-  %acc_1.306 = load <8 x float>, ptr %acc_1, align 4
-  %t311 = fadd <8 x float> %acc_1.306, %t310
-  %t312 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t311
-  %t313 = fcmp oeq <8 x float> %t311, %t311
-  %t314 = xor <8 x i1> %t313, splat (i1 true)
-  %t315 = or <8 x i1> %t312, %t314
-  %t316 = select <8 x i1> %t315, <8 x float> %t311, <8 x float> splat (float 0x0000000000000000)
-  %acc_1.317 = load <8 x float>, ptr %acc_1.251, align 4
-  %t318 = fadd <8 x float> %acc_1.317, %t310
-  %t319 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t318
-  %t320 = fcmp oeq <8 x float> %t318, %t318
-  %t321 = xor <8 x i1> %t320, splat (i1 true)
-  %t322 = or <8 x i1> %t319, %t321
-  %t323 = select <8 x i1> %t322, <8 x float> %t318, <8 x float> splat (float 0x0000000000000000)
-  %out0.324 = getelementptr float, ptr %out0.147, i64 3072
-  store <8 x float> %t316, ptr %out0.324, align 4
-  %out0.325 = getelementptr float, ptr %out0.147, i64 3080
-  store <8 x float> %t323, ptr %out0.325, align 4
+  %acc_1.307 = load <8 x float>, ptr %acc_1, align 4
+  %t312 = fadd <8 x float> %acc_1.307, %t311
+  %t313 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t312
+  %t314 = fcmp oeq <8 x float> %t312, %t312
+  %t315 = xor <8 x i1> %t314, splat (i1 true)
+  %t316 = or <8 x i1> %t313, %t315
+  %t317 = select <8 x i1> %t316, <8 x float> %t312, <8 x float> splat (float 0x0000000000000000)
+  %acc_1.318 = load <8 x float>, ptr %acc_1.252, align 4
+  %t319 = fadd <8 x float> %acc_1.318, %t311
+  %t320 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t319
+  %t321 = fcmp oeq <8 x float> %t319, %t319
+  %t322 = xor <8 x i1> %t321, splat (i1 true)
+  %t323 = or <8 x i1> %t320, %t322
+  %t324 = select <8 x i1> %t323, <8 x float> %t319, <8 x float> splat (float 0x0000000000000000)
+  %out0.325 = getelementptr float, ptr %out0.148, i64 3072
+  store <8 x float> %t317, ptr %out0.325, align 4
+  %out0.326 = getelementptr float, ptr %out0.148, i64 3080
+  store <8 x float> %t324, ptr %out0.326, align 4
   ; loop 25, o_1 = 1
   ; loop 26, r_1 = 0
-  %acc_1.326 = load <8 x float>, ptr %acc_1.252, align 4
-  %t331 = fadd <8 x float> %acc_1.326, %t330
-  %t332 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t331
-  %t333 = fcmp oeq <8 x float> %t331, %t331
-  %t334 = xor <8 x i1> %t333, splat (i1 true)
-  %t335 = or <8 x i1> %t332, %t334
-  %t336 = select <8 x i1> %t335, <8 x float> %t331, <8 x float> splat (float 0x0000000000000000)
-  %acc_1.337 = load <8 x float>, ptr %acc_1.253, align 4
-  %t338 = fadd <8 x float> %acc_1.337, %t330
-  %t339 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t338
-  %t340 = fcmp oeq <8 x float> %t338, %t338
-  %t341 = xor <8 x i1> %t340, splat (i1 true)
-  %t342 = or <8 x i1> %t339, %t341
-  %t343 = select <8 x i1> %t342, <8 x float> %t338, <8 x float> splat (float 0x0000000000000000)
-  %out0.344 = getelementptr float, ptr %out0.147, i64 3328
-  store <8 x float> %t336, ptr %out0.344, align 4
-  %out0.345 = getelementptr float, ptr %out0.147, i64 3336
-  store <8 x float> %t343, ptr %out0.345, align 4
+  %acc_1.327 = load <8 x float>, ptr %acc_1.253, align 4
+  %t332 = fadd <8 x float> %acc_1.327, %t331
+  %t333 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t332
+  %t334 = fcmp oeq <8 x float> %t332, %t332
+  %t335 = xor <8 x i1> %t334, splat (i1 true)
+  %t336 = or <8 x i1> %t333, %t335
+  %t337 = select <8 x i1> %t336, <8 x float> %t332, <8 x float> splat (float 0x0000000000000000)
+  %acc_1.338 = load <8 x float>, ptr %acc_1.254, align 4
+  %t339 = fadd <8 x float> %acc_1.338, %t331
+  %t340 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t339
+  %t341 = fcmp oeq <8 x float> %t339, %t339
+  %t342 = xor <8 x i1> %t341, splat (i1 true)
+  %t343 = or <8 x i1> %t340, %t342
+  %t344 = select <8 x i1> %t343, <8 x float> %t339, <8 x float> splat (float 0x0000000000000000)
+  %out0.345 = getelementptr float, ptr %out0.148, i64 3328
+  store <8 x float> %t337, ptr %out0.345, align 4
+  %out0.346 = getelementptr float, ptr %out0.148, i64 3336
+  store <8 x float> %t344, ptr %out0.346, align 4
   ; loop 25, o_1 = 2
   ; loop 26, r_1 = 0
-  %acc_1.346 = load <8 x float>, ptr %acc_1.254, align 4
-  %t351 = fadd <8 x float> %acc_1.346, %t350
-  %t352 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t351
-  %t353 = fcmp oeq <8 x float> %t351, %t351
-  %t354 = xor <8 x i1> %t353, splat (i1 true)
-  %t355 = or <8 x i1> %t352, %t354
-  %t356 = select <8 x i1> %t355, <8 x float> %t351, <8 x float> splat (float 0x0000000000000000)
-  %acc_1.357 = load <8 x float>, ptr %acc_1.255, align 4
-  %t358 = fadd <8 x float> %acc_1.357, %t350
-  %t359 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t358
-  %t360 = fcmp oeq <8 x float> %t358, %t358
-  %t361 = xor <8 x i1> %t360, splat (i1 true)
-  %t362 = or <8 x i1> %t359, %t361
-  %t363 = select <8 x i1> %t362, <8 x float> %t358, <8 x float> splat (float 0x0000000000000000)
-  %out0.364 = getelementptr float, ptr %out0.147, i64 3584
-  store <8 x float> %t356, ptr %out0.364, align 4
-  %out0.365 = getelementptr float, ptr %out0.147, i64 3592
-  store <8 x float> %t363, ptr %out0.365, align 4
+  %acc_1.347 = load <8 x float>, ptr %acc_1.255, align 4
+  %t352 = fadd <8 x float> %acc_1.347, %t351
+  %t353 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t352
+  %t354 = fcmp oeq <8 x float> %t352, %t352
+  %t355 = xor <8 x i1> %t354, splat (i1 true)
+  %t356 = or <8 x i1> %t353, %t355
+  %t357 = select <8 x i1> %t356, <8 x float> %t352, <8 x float> splat (float 0x0000000000000000)
+  %acc_1.358 = load <8 x float>, ptr %acc_1.256, align 4
+  %t359 = fadd <8 x float> %acc_1.358, %t351
+  %t360 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t359
+  %t361 = fcmp oeq <8 x float> %t359, %t359
+  %t362 = xor <8 x i1> %t361, splat (i1 true)
+  %t363 = or <8 x i1> %t360, %t362
+  %t364 = select <8 x i1> %t363, <8 x float> %t359, <8 x float> splat (float 0x0000000000000000)
+  %out0.365 = getelementptr float, ptr %out0.148, i64 3584
+  store <8 x float> %t357, ptr %out0.365, align 4
+  %out0.366 = getelementptr float, ptr %out0.148, i64 3592
+  store <8 x float> %t364, ptr %out0.366, align 4
   ; loop 25, o_1 = 3
   ; loop 26, r_1 = 0
-  %acc_1.366 = load <8 x float>, ptr %acc_1.256, align 4
-  %t371 = fadd <8 x float> %acc_1.366, %t370
-  %t372 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t371
-  %t373 = fcmp oeq <8 x float> %t371, %t371
-  %t374 = xor <8 x i1> %t373, splat (i1 true)
-  %t375 = or <8 x i1> %t372, %t374
-  %t376 = select <8 x i1> %t375, <8 x float> %t371, <8 x float> splat (float 0x0000000000000000)
-  %acc_1.377 = load <8 x float>, ptr %acc_1.257, align 4
-  %t378 = fadd <8 x float> %acc_1.377, %t370
-  %t379 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t378
-  %t380 = fcmp oeq <8 x float> %t378, %t378
-  %t381 = xor <8 x i1> %t380, splat (i1 true)
-  %t382 = or <8 x i1> %t379, %t381
-  %t383 = select <8 x i1> %t382, <8 x float> %t378, <8 x float> splat (float 0x0000000000000000)
-  %out0.384 = getelementptr float, ptr %out0.147, i64 3840
-  store <8 x float> %t376, ptr %out0.384, align 4
-  %out0.385 = getelementptr float, ptr %out0.147, i64 3848
-  store <8 x float> %t383, ptr %out0.385, align 4
+  %acc_1.367 = load <8 x float>, ptr %acc_1.257, align 4
+  %t372 = fadd <8 x float> %acc_1.367, %t371
+  %t373 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t372
+  %t374 = fcmp oeq <8 x float> %t372, %t372
+  %t375 = xor <8 x i1> %t374, splat (i1 true)
+  %t376 = or <8 x i1> %t373, %t375
+  %t377 = select <8 x i1> %t376, <8 x float> %t372, <8 x float> splat (float 0x0000000000000000)
+  %acc_1.378 = load <8 x float>, ptr %acc_1.258, align 4
+  %t379 = fadd <8 x float> %acc_1.378, %t371
+  %t380 = fcmp olt <8 x float> splat (float 0x0000000000000000), %t379
+  %t381 = fcmp oeq <8 x float> %t379, %t379
+  %t382 = xor <8 x i1> %t381, splat (i1 true)
+  %t383 = or <8 x i1> %t380, %t382
+  %t384 = select <8 x i1> %t383, <8 x float> %t379, <8 x float> splat (float 0x0000000000000000)
+  %out0.385 = getelementptr float, ptr %out0.148, i64 3840
+  store <8 x float> %t377, ptr %out0.385, align 4
+  %out0.386 = getelementptr float, ptr %out0.148, i64 3848
+  store <8 x float> %t384, ptr %out0.386, align 4
   br label %tile.again
 tile.again:
   %tile.next = add nuw nsw i64 %tile, 1
-  %t386 = icmp slt i64 %tile.next, 4
-  br i1 %t386, label %tile.loop, label %tile.end
+  %t387 = icmp slt i64 %tile.next, 4
+  br i1 %t387, label %tile.loop, label %tile.end
 tile.end:
   ret void
 }
