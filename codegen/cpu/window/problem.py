@@ -210,6 +210,17 @@ def each_cell(
     return loops
 
 
+@dataclass(frozen=True)
+class Unit:
+    """A block of lines: its number, the variables of the axes before, its first line and which
+    block of them it is."""
+
+    number: Index
+    outer: dict[Var, Index]
+    first_line: Index
+    part: Index
+
+
 class Units:
     """Blocks of lines: each reads one footprint. A task does several of them for one batch element
     and block of channels."""
@@ -260,8 +271,12 @@ class Units:
             self.block = Var("line", max(tile_lines, -(-half // tile_lines) * tile_lines))
 
     def bytes(self) -> int:
-        buf = self.footprint(Index(), {v: Index() for v in (*self.w.batch, *self.outer)}).buf
-        return buf.size * buf.dtype.itemsize
+        copy = self.any_footprint()
+        return copy.size * copy.buf.dtype.itemsize
+
+    def any_footprint(self) -> Footprint:
+        """The copy for some block, as large as all."""
+        return self.footprint(Index(), {v: Index() for v in (*self.w.batch, *self.outer)})
 
     def footprint(self, first_line: Index, at: dict[Var, Index]) -> Footprint:
         """The copy for the block that starts at a line; `at`: the variables that are fixed in
@@ -277,17 +292,13 @@ class Units:
     def at_line(self, line: Index) -> dict[Var, Index]:
         return {self.w.places[-2]: line} if len(self.w.places) > 1 else {}
 
-    def loop(
-        self, position: Index, body: Callable[[dict[Var, Index], Index, Index], list[Stmt]]
-    ) -> Stmt:
-        """Every unit of a task's part, `body` given the outer variables, the first line of its
-        block and the block's number."""
+    def loop(self, position: Index, body: Callable[[Unit], list[Stmt]]) -> Stmt:
+        """Every unit of a task's part."""
         first = position * self.size
-        *outer, part = unravel(
-            first + var(self.unit), (*(v.extent for v in self.outer), self.parts)
-        )
+        number = first + var(self.unit)
+        *outer, part = unravel(number, (*(v.extent for v in self.outer), self.parts))
         at = dict(zip(self.outer, outer, strict=True))
-        stmts = body(at, part * self.block.extent, part)
+        stmts = body(Unit(number, at, part * self.block.extent, part))
         return For(
             self.unit,
             self.size,

@@ -1,5 +1,5 @@
 """Sources of factors with windows, and copies of them. In: a factor of a contraction. Out: its
-Source; a Footprint in scratch.
+Source; a Footprint in scratch or memory.
 
     x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor
     copy[c, row, column]                                              what one unit of work reads of
@@ -74,7 +74,12 @@ class Footprint:
         self.extents = [m.bounds[1] - m.bounds[0] + 1 for m in moving]
         dtype = source.casts[0].dtype if source.casts else source.base.dtype
         self.strides = self._strides(dtype.itemsize, p.width)
-        self.buf = Buf("copy", dtype, self.strides[0] * self.extents[0], SCRATCH)
+        self.size = self.strides[0] * self.extents[0]
+        self.buf, self.origin = Buf("copy", dtype, self.size, SCRATCH), Index()
+
+    def keep(self, buf: Buf, number: Index) -> None:
+        """Among the copies of all units, in memory."""
+        self.buf, self.origin = buf, number * self.size
 
     def _strides(self, itemsize: int, width: int) -> list[int]:
         strides = [1]
@@ -86,7 +91,7 @@ class Footprint:
     def load(self, at: Sequence[Index]) -> Node:
         """The element read at a place of the base."""
         places = ((e - f) * s for e, f, s in zip(at, self.first, self.strides, strict=True))
-        return load(self.buf, sum(places, Index()))
+        return load(self.buf, sum(places, self.origin))
 
     def fill(self) -> list[Stmt]:
         """Loops over the box, lanes along its last axis that has an extent."""

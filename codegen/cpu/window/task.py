@@ -6,27 +6,35 @@ for task (units, batch element, block of channels):
     for unit (block of lines):
         copy the unit's footprint of the source, unless it can be read where it lies
         tiles
+
+Where many blocks of channels would each copy the same footprints, a phase before does it once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, row_major, unravel, var
-from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
+from ....ir.loops.loop import GLOBAL, LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....wording import plural
 from ...kernels.evaluate import Place, load
 from ...kernels.kernel_axes import in_registers
 from ...kernels.loop_axes import cut, nested
 from ...kernels.lowered import Lowered
+from ...kernels.phases import in_turn
 from ...kernels.stages import AxisMap, Signature, Stage, StageBuilder
 from ..chunks import Chunks, Tuning
-from .problem import Tile, Units, Windows, spread, tiles_of
+from .problem import Tile, Unit, Units, Windows, spread, tiles_of
+from .source import Footprint
 
 Span = tuple[Index, int]  # where a tile begins along an axis, and how far it goes
+
+# blocks of channels, each of which would copy all that windows cover
+MANY_BLOCKS = 4
 
 
 class WindowTask:
@@ -40,9 +48,18 @@ class WindowTask:
         self.units = Units(w, tile.lines, -(-w.m // block), tuning.min_chunks, packs)
         self.panel = Buf("panel", self.dtype, w.k * block, SCRATCH)
         self.plain = w.plain_other
+        self.copies = self._copies()
         self.work = (
             float(self.units.size * self.units.block.extent * prod((w.line, w.k, block))) / 4
         )
+
+    def _copies(self) -> Buf | None:
+        """Where a phase before keeps the copies of all units, if it does."""
+        blocks = self.units.shape[-1]
+        if self.direct or blocks < MANY_BLOCKS:
+            return None
+        one, count = self.units.any_footprint(), self.units.count * prod(self.units.others[:-1])
+        return Buf("copies", one.buf.dtype, count * one.size, GLOBAL)
 
     def tiles(self, part: Index) -> list[Stmt]:
         """Every tile of a unit, which is the given part of its lines."""
@@ -63,15 +80,28 @@ class WindowTask:
         raise NotImplementedError
 
     def lowered(self, how: str) -> Lowered:
-        chunk = Chunks(self.units.tasks, self.work, self.tuning.min_chunks)
-        source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
+        lines = f"copied by {plural(self.units.block.extent, 'line')}"
+        source = "read in place" if self.direct else f"{lines} before" if self.copies else lines
         pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
         text = (
             f": {how}{pooled}, source {source}, {plural(self.units.tasks, 'task')} of"
             f" {self.units.size}"
         )
+        tasks = self._phase(self.units.tasks, self.work, self.body, text)
+        if self.copies is None:
+            return tasks
+        *others, _ = self.units.shape
+        copying = float(self.units.size * self.units.any_footprint().size)
+        copies = self._phase(prod(others), copying, self._copy_units, text)
+        return replace(in_turn([copies, tasks]), schedule=text)
+
+    def _phase(
+        self, count: int, work: float, body: Callable[[Index], list[Stmt]], text: str
+    ) -> Lowered:
+        chunk = Chunks(count, work, self.tuning.min_chunks)
+        buffers = (*self.w.p.buffers, *([self.copies] if self.copies else []))
         return chunk.lowered(
-            self.w.p.kernel, self.w.p.buffers, self.body(chunk.position), text, self.units.params
+            self.w.p.kernel, buffers, body(chunk.position), text, self.units.params
         )
 
     def body(self, position: Index) -> list[Stmt]:
@@ -79,11 +109,24 @@ class WindowTask:
         self.batch = dict(zip(self.w.batch, batch, strict=True))
         return [*self.pack(), self.units.loop(part, self._unit)]
 
-    def _unit(self, outer: dict[Var, Index], first_line: Index, part: Index) -> list[Stmt]:
-        self.at, self.first_line = self.batch | outer, first_line
-        self.copy = None if self.direct else self.units.footprint(first_line, self.at)
-        fill = [Alloc(self.copy.buf), *self.copy.fill()] if self.copy else []
-        return [*fill, *self.tiles(part)]
+    def _copy_units(self, position: Index) -> list[Stmt]:
+        part, *batch = unravel(position, self.units.shape[:-1])
+        self.batch = dict(zip(self.w.batch, batch, strict=True))
+        return [self.units.loop(part, lambda unit: self._footprint(unit).fill())]
+
+    def _unit(self, unit: Unit) -> list[Stmt]:
+        self.at, self.first_line = self.batch | unit.outer, unit.first_line
+        self.copy = None if self.direct else self._footprint(unit)
+        own = self.copy if self.copies is None else None
+        return [*([Alloc(own.buf), *own.fill()] if own else []), *self.tiles(unit.part)]
+
+    def _footprint(self, unit: Unit) -> Footprint:
+        """The copy of a unit, of its own or among those of all."""
+        copy = self.units.footprint(unit.first_line, self.batch | unit.outer)
+        if self.copies is not None:
+            of_batch = row_major([*self.batch.values()], [v.extent for v in self.batch])
+            copy.keep(self.copies, of_batch * self.units.count + unit.number)
+        return copy
 
     # ------------------------------------------------------------ the two factors
 

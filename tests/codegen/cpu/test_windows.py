@@ -14,6 +14,7 @@ from effort import examples, rarely
 from harness import (
     TARGETS,
     assert_close,
+    assert_same_bits,
     check_close,
     compiled,
     execute,
@@ -232,6 +233,36 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
     shape: tuple[tuple[int, ...], tuple[int, ...], int, int, int, int],
 ) -> None:
     assert window_texts(close(conv(*shape), threads=(1, 2, 3)))
+
+
+@pytest.mark.thinned
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_copies_made_before_have_the_bits_of_those_that_each_task_makes(
+    shape: tuple[tuple[int, ...], tuple[int, ...], int, int, int, int],
+    target: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outputs = conv(*shape)
+    env = normal_inputs(outputs)
+    found: list[list[np.ndarray]] = []
+    for blocks in (10**9, 1):
+        monkeypatch.setattr("weft.codegen.cpu.window.task.MANY_BLOCKS", blocks)
+        program = compiled(outputs, env, target=target)
+        copied = [t for t in window_texts(program) if "copied by" in t]
+        assert copied or not shape[3]
+        assert all((" before" in t) == (blocks == 1) for t in copied)
+        found += [execute(program, outputs, env, threads) for threads in (1, 3)]
+    for other in found[1:]:
+        assert_same_bits(found[0], other)
+
+
+def test_many_blocks_of_channels_share_copies() -> None:
+    """A prologue is computed once for each element, not once for each block of channels."""
+    x, w = leaf(2, 96, 6, 6), leaf(512, 96, 3, 3)
+    program = close([g.conv2d(g.relu(x), w, 1, 1, 1, 1)], threads=(1, 2), target="avx2")
+    (text,) = window_texts(program)
+    assert re.search(r"source copied by \d lines before", text), text
 
 
 @pytest.mark.thinned
