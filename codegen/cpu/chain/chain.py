@@ -53,7 +53,10 @@ COST_OF_ROW = {
     2: 1.06,
     3: 1.03,
 }
-COST_OF_SUMMED_ROW = {1: 1.03, 2: 1.01}  # its gradients, also of 577 and 1030 rows
+# / rows squared: what a row of a block costs more where results sum over the rows, since each block
+# loads and stores these. 1.2 for 8 rows of attention's gradients on Zen 1, 1.03 for 16 there and on
+# Zen 4, also of 577 and 1030 rows
+COST_OF_SUMMED_ROW = 12.0
 MOST_VECTORS = 7  # of the rows of a block
 MIN_COLUMNS = 256  # of a block, over which rescaling costs little
 
@@ -93,9 +96,13 @@ def _least_work(p: ChainProblem, rows: int, others: int, room: int) -> int:
             not p.sums_rows and others * -(-p.rows() // r) >= TASKS and p.length() * r <= room
         )
 
-    costs = COST_OF_SUMMED_ROW if p.sums_rows else COST_OF_ROW
+    def cost(r: int) -> float:
+        if p.sums_rows:
+            return 1 + COST_OF_SUMMED_ROW / r**2
+        return COST_OF_ROW.get(r // p.width, 1.0)
+
     sizes = [v * p.width for v in range(MOST_VECTORS, 0, -1) if is_fit(v * p.width)]
-    return min([rows, *sizes], key=lambda r: -(-p.rows() // r) * r * costs.get(r // p.width, 1.0))
+    return min([rows, *sizes], key=lambda r: -(-p.rows() // r) * r * cost(r))
 
 
 def lower_chain(
