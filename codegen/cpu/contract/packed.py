@@ -15,6 +15,7 @@ for task (batch, block of rows, block of lanes):
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from ....ir.graph.graph import Node, const, node
@@ -42,7 +43,7 @@ from ...kernels.loop_axes import cut, extent, fresh, in_last
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Tuning
-from ..prefetch import touched
+from ..prefetch import prefetches, touched
 from .products import ContractionTask
 from .sizes import BY_TILE, IN_PLACE, SQUARES, Sizes, candidates, choose
 
@@ -54,6 +55,9 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
         return _Task(p, choose(p, target, *factors), target, tuning).in_sizes()
     tasks = [_Task(p, s, target, tuning).in_sizes() for s in candidates(p, target, *factors)]
     return tuning.fastest(tasks, target)
+
+
+AHEAD = 8  # steps of k that are asked for before they are packed
 
 
 class _Task(ContractionTask):
@@ -190,7 +194,16 @@ class _Task(ContractionTask):
         if self.s.lanes == SQUARES:
             return self._pack_squares()
         k = fresh(self.k)
-        return self._k_loops(k, self._fill_lines([var(v) for v in k]))
+        at = [var(v) for v in k]
+        return self._k_loops(k, [*self._ask_lanes(at), *self._fill_lines(at)])
+
+    def _ask_lanes(self, k: list[Index]) -> list[Stmt]:
+        if self.s.lane_rows > 1:
+            return []
+        lane = Var("l", self.s.line)
+        later = self._k_by([*k[:-1], k[-1] + AHEAD])
+        by = self.batch | later | self._lane_by(Index(), var(lane))
+        return self._ask(self._lane_value(by), lane)
 
     def _fill_lines(self, k: list[Index]) -> list[Stmt]:
         """All lanes of the block at one step of k."""
@@ -337,9 +350,20 @@ class _Task(ContractionTask):
             each: Stmt = For(
                 tile, tiles, SERIAL, [For(i, rows, LANES, [store])], base=base, total=total
             )
-            return self._k_loops(k, [each])
+            row = Var("row", rows * tiles)
+            first = self.first_tile * self.s.tile_rows + first_row
+            later = self._row_value([*at[:-1], at[-1] + AHEAD], first + var(row))
+            return self._k_loops(k, [*self._ask(later, row), each])
         each = For(i, rows, SERIAL, self._k_loops(k, [store], lanes=True))
         return [For(tile, tiles, SERIAL, [each], base=base, total=total)]
+
+    def _ask(self, value: Node, lane: Var) -> list[Stmt]:
+        """That a line of a factor will be read, where it is too far from the one before to be read
+        ahead."""
+        if value.op is not Op.LOAD or value.arg[0].size * value.dtype.itemsize <= self.target.l2:
+            return []
+        hints = [replace(hint, cache=2) for hint in prefetches(value, lane)]
+        return [For(lane, lane.extent, LANES, [*hints], 4)]
 
     def _in_panel(self, first_row: Index, rows: int, k: list[Index], i: Var) -> Index:
         """Where an element of a tile stands in the panel of rows."""
