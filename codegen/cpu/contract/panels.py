@@ -1,8 +1,9 @@
 """Panels of the packed schedule: what tiles read, in the order in which they read it. In: a
 Problem, its Sizes. Out: statements of one task.
 
-Lanes stand as [k][lane]; rows as [k][row of a tile], tile by tile, or [row][k]. Lines that lie too
-far apart to be read ahead are asked for some steps before they are packed.
+Lanes stand as [k][lane]; rows as [k][row of a tile], tile by tile, or [row][k]. Lines of memory
+beyond the level-2 cache are prefetched some steps before they are packed: a processor does not read
+ahead over pages.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..prefetch import prefetches
 from .products import ContractionTask
 from .sizes import BY_TILE, IN_PLACE, SQUARES, Sizes
 
-AHEAD = 8  # steps of k that are asked for before they are packed
+AHEAD = 8  # steps of k by which a panel is prefetched; 2 to 16 took as long on Zen 1
 
 
 class Panels(ContractionTask):
@@ -129,15 +130,15 @@ class Panels(ContractionTask):
             return self._pack_squares()
         k = fresh(self.k)
         at = [var(v) for v in k]
-        return self.k_loops(k, [*self._ask_lanes(at), *self._fill_lines(at)])
+        return self.k_loops(k, [*self._prefetch_lanes(at), *self._fill_lines(at)])
 
-    def _ask_lanes(self, k: list[Index]) -> list[Stmt]:
+    def _prefetch_lanes(self, k: list[Index]) -> list[Stmt]:
         if self.s.lane_rows > 1:
             return []
         lane = Var("l", self.s.line)
         later = self.k_by([*k[:-1], k[-1] + AHEAD])
         by = self.batch | later | self.lane_by(Index(), var(lane))
-        return self._ask(self.lane_value(by), lane)
+        return self._prefetch_line(self.lane_value(by), lane)
 
     def _fill_lines(self, k: list[Index]) -> list[Stmt]:
         """All lanes of the block at one step of k."""
@@ -254,17 +255,17 @@ class Panels(ContractionTask):
             row = Var("row", rows * tiles)
             first = self.first_tile * self.s.tile_rows + first_row
             later = self.row_value([*at[:-1], at[-1] + AHEAD], first + var(row))
-            return self.k_loops(k, [*self._ask(later, row), each])
+            return self.k_loops(k, [*self._prefetch_line(later, row), each])
         each = For(i, rows, SERIAL, self.k_loops(k, [store], lanes=True))
         return [For(tile, tiles, SERIAL, [each], base=base, total=total)]
 
-    def _ask(self, value: Node, lane: Var) -> list[Stmt]:
-        """That a line of a factor will be read, where it is too far from the one before to be read
-        ahead."""
+    def _prefetch_line(self, value: Node, lane: Var) -> list[Stmt]:
+        """That a line of a factor will be read, if that is a load of what the level-2 cache cannot
+        hold whole. Lines less than a page apart lose nothing by it."""
         if value.op is not Op.LOAD or value.arg[0].size * value.dtype.itemsize <= self.target.l2:
             return []
-        hints = [replace(hint, cache=2) for hint in prefetches(value, lane)]
-        return [For(lane, lane.extent, LANES, [*hints], 4)]
+        hints: list[Stmt] = [replace(hint, cache=2) for hint in prefetches(value, lane)]
+        return [For(lane, lane.extent, LANES, hints, 4)] if hints else []
 
     def in_panel(self, first_row: Index, rows: int, k: list[Index], i: Var) -> Index:
         """Where an element of a tile stands in the panel of rows."""

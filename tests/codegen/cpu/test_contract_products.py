@@ -17,6 +17,7 @@ from hypothesis.strategies import DataObject
 from weft import options
 from weft.codegen.llvm.target import host, named
 from weft.inspection.explain import build
+from weft.inspection.explain.explain import compiled_behind
 from weft.runtime import processor
 
 Array = np.ndarray[Any, Any]
@@ -365,3 +366,13 @@ def test_matrices_beyond_the_caches(
         got = same_on_threads(lambda: a @ b)
     want = wide(left) @ wide(right)
     assert_product(got, want, expected_size(wide(left), wide(right)), k, dtype)
+
+
+def test_panels_are_prefetched_where_no_cache_holds_the_factor() -> None:
+    def prefetched(n: int) -> int:
+        x, y = wf.zeros(n, n).realize(), wf.zeros(n, n).realize()
+        found = compiled_behind("explain", [x.T @ y], (), {})
+        assert found is not None
+        return found.texts(found.in_order()[-1])["loops"].count("into level 2")
+
+    assert prefetched(2048) >= 2 and prefetched(128) == 0
