@@ -3,7 +3,7 @@ equal parts made once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ..graph.graph import Node, toposort
@@ -28,16 +28,34 @@ def kernels_of(graph: PartedGraph, policy: Policy = EVERYTHING) -> Fused:
         for fused in [fuse(collect(alike.outputs), policy)]
         for c in made
     ]
-    kernels = [k for c in copies for k in c.kernels.values()]
-    maker = {n: k for k in kernels for n in k.outputs}
+    maker = _makers(k for c in copies for k in c.kernels.values())
+    if maker is None:
+        return fuse(collect([*graph.roots, *graph.kept]), policy)
+    kernels = dict.fromkeys(maker.values())
     needs = {k: {maker[n] for n in k.inputs if n in maker} - {k} for k in kernels}
     ordered = earliest_first(needs, lambda k: k.units[-1].position)
     name = {k: kernel_name(k.units, k.kind, k.anchor, i) for i, k in enumerate(ordered)}
-    within = [Boundary(name[h], name[k], reason) for c in copies for h, k, reason in c.boundaries]
-    between = [
-        Boundary(name[maker[n]], name[k], reason) for c in copies for n, k, reason in c.reads
+    pairs = [
+        *((h, k, reason) for c in copies for h, k, reason in c.boundaries),
+        *((maker[n], k, reason) for c in copies for n, k, reason in c.reads),
     ]
-    return Fused([replace(k, name=name[k]) for k in ordered], [*within, *between])
+    boundaries = [
+        Boundary(name[h], name[k], reason) for h, k, reason in pairs if h in name and k in name
+    ]
+    return Fused([replace(k, name=name[k]) for k in ordered], boundaries)
+
+
+def _makers(kernels: Iterable[Kernel]) -> dict[Node, Kernel] | None:
+    """The Kernel that makes each output. Where parts evaluate the same for themselves, as the words
+    of one seed, the first of equal Kernels makes it for all; None where Kernels have some outputs
+    in common and others not: one might then wait for itself."""
+    maker: dict[Node, Kernel] = {}
+    for k in kernels:
+        first = next((maker[n] for n in k.outputs if n in maker), None)
+        if first is not None and first.outputs != k.outputs:
+            return None
+        maker.update((n, first or k) for n in k.outputs)
+    return maker
 
 
 class _FusedCopy:

@@ -14,6 +14,7 @@ from effort import examples, rarely
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.compiler.compile import Compiled
+from weft.frontend.lazy import program_table
 from weft.inspection.explain.explain import compiled_behind
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import const, node, toposort
@@ -203,3 +204,21 @@ def test_parts_that_come_to_compute_one_value_are_joined() -> None:
     assert distinct_in_parts(graph).alike == graph.alike
     joined = distinct_in_parts(graph.after(simplify))
     assert joined.is_whole and len(set(joined.roots)) == 2
+
+
+def test_words_of_a_seed_that_parts_evaluate_for_themselves_are_stored_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def weights() -> list[np.ndarray]:
+        monkeypatch.setattr(program_table, "_programs", {})
+        wf.manual_seed(0)
+        words = wf.nn.Embedding(10, WIDTH)
+        sizes = [(1, 1), (1, 1), (1, 1), (1, 1), (1, 4), (4, 1)] * 5
+        layers = [wf.nn.Linear(i * WIDTH, o * WIDTH) for i, o in sizes]
+        words.weight.realize()  # and with it all that wait for their first value
+        return [p.numpy() for m in (words, *layers) for p in m.parameters()]
+
+    in_parts = weights()
+    with whole():
+        expected = weights()
+    assert all((a == b).all() for a, b in zip(in_parts, expected, strict=True))
