@@ -20,8 +20,8 @@ from ...ir.graph.index import Index, Mask, Var, unravel, var
 from ...ir.graph.op import Op
 from ...ir.graph.views import resolve
 from ...ir.kernels.align import factor_vars
-from ...ir.kernels.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
-from ...ir.kernels.kernel import Kernel, Unit, cost, is_widening, join
+from ...ir.kernels.chain import Softmax, factor_of, in_blocks, is_online, softmax_of
+from ...ir.kernels.kernel import Kernel, Unit, base_of, cost, is_widening, join
 from ...ir.loops.loop import Stmt, Store
 from ...ir.loops.walk import indices, postorder
 from . import loop_axes

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ...ir.graph.op import Op
-from ...ir.kernels.chain import base_of, factor_of
-from ...ir.kernels.kernel import Chain, Unit
+from ...ir.kernels.chain import factor_of
+from ...ir.kernels.kernel import Chain, Unit, base_of
 from .evaluate import as_index
 
 FAR = 1 << 40  # beyond every index

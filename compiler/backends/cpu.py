@@ -24,7 +24,7 @@ from .compile_kernels import Compiler, kernel_key
 from .tune import fastest
 
 # sums are loops over their terms
-IN_ORDER = Policy(chains="none", contractions=False, column_sums=False)
+IN_ORDER = Policy(chains="none", contractions=False, windows=False, column_sums=False)
 
 
 class KernelBuilder(Compiler):

@@ -479,11 +479,13 @@ def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def unravel(position: Index, shape: tuple[int, ...]) -> list[Index]:
-    """The multi-dimensional index of a row-major position; size-1 axes are constant 0."""
+    """The multi-dimensional index of a row-major position within the shape; size-1 axes are
+    constant 0. The first other axis takes what is left, also of a position that a mask excludes."""
+    first = next((a for a, d in enumerate(shape) if d > 1), len(shape))
     out: list[Index] = []
-    for d in reversed(shape[1:]):
+    for d in reversed(shape[first + 1 :]):
         position, r = position.divmod(d) if d > 1 else (position, Index())
         out.append(r)
-    if shape:
-        out.append(position if shape[0] > 1 else Index())
-    return out[::-1]
+    if first < len(shape):
+        out.append(position)
+    return [Index()] * first + out[::-1]

@@ -23,7 +23,7 @@ from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, Op
 from .align import Form, Outer, factor_vars, identity_axes
 from .contraction import Users
-from .kernel import Chain, Labels, Unit, at_sub_axes, domain, is_seen_through
+from .kernel import Chain, Labels, Unit, at_sub_axes, base_of, domain
 from .places import Read
 from .units import Units
 
@@ -470,14 +470,6 @@ def softmax_of(chain: Chain) -> Softmax | None:
         if any(base_of(s) in tainted for s in u.node.src):
             tainted.add(u.node)
     return Softmax(maximum, powers, total, frozenset(quotients), frozenset(tainted))
-
-
-def base_of(n: Node) -> Node:
-    """What a Node is a view of. In a chain that is closed, views leave the places of the space as
-    they are."""
-    while is_seen_through(n):
-        n = n.src[0]
-    return n
 
 
 def is_online(chain: Chain) -> bool:

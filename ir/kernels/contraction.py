@@ -1,15 +1,16 @@
-"""Recognition of contractions: sums of products whose factors each miss an output axis. In: Units
-and their users. Out: the contractions.
+"""Recognition of contractions: sums of products whose factors each miss an output axis, or of which
+one is read through windows. In: Units and their users. Out: the contractions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from ..graph.graph import Node, node
+from ..graph.index import Var, var
 from ..graph.op import Op
-from ..graph.views import steady_axes
+from ..graph.views import resolve, steady_axes
 from .align import factor_vars
 from .kernel import Unit, domain
 from .places import Read
@@ -28,32 +29,55 @@ def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
     return users
 
 
-def is_contraction(u: Unit, units: Units, users: Users) -> bool:
-    """A sum of products in which each factor has output axes of real extent that the other misses:
-    M only in A, N only in B."""
-    if (
-        u.node.op is not Op.REDUCE
-        or u.node.arg[0] != "add"
-        or prod(domain(u.node)) < MIN_CONTRACTION
-    ):
-        return False
-    product = units.of.get(u.node.src[0])
-    if (
-        product is None
-        or product.node.op is not Op.MUL
-        or len(users[product.node]) != 1
-        or product.node in units.stored
-    ):
-        return False
-    sides = factor_vars(u, product)
-    if sides is None:
-        return False
-    a, b = sides
-    alone = [
-        [v for v in u.kept_vars() if v in mine and v not in other]
+def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
+    """The contraction of every product that belongs to one: a sum of products in which each factor
+    has output axes of real extent that the other misses, M only in A, N only in B."""
+    sums = ((u, p, _own(u, p)) for u, p in _sums_of_products(units, users))
+    return {p: u for u, p, own in sums if all(own)}
+
+
+def products_over_windows(units: Units, users: Users) -> dict[Unit, Unit]:
+    """The sum of every product of which one factor alone has output axes of its own, and is read
+    through windows, as in depthwise convolutions."""
+    sums = ((u, p, _own(u, p)) for u, p in _sums_of_products(units, users))
+    return {
+        p: u
+        for u, p, own in sums
+        if any(own) and not all(own) and any(windows_over(p.node.src, u.node.arg[1]))
+    }
+
+
+def _sums_of_products(units: Units, users: Users) -> Iterator[tuple[Unit, Unit]]:
+    """Sums worth a register tile, each with its product, which nothing else reads."""
+    for u in units.order:
+        n = u.node
+        if n.op is Op.REDUCE and n.arg[0] == "add" and prod(domain(n)) >= MIN_CONTRACTION:
+            p = units.of.get(n.src[0])
+            is_product = p is not None and p.node.op is Op.MUL and p.node not in units.stored
+            if p is not None and is_product and len(users[p.node]) == 1:
+                yield u, p
+
+
+def _own(u: Unit, product: Unit) -> list[bool]:
+    """Whether each factor has output axes of its own."""
+    a, b = factor_vars(u, product) or (set[Var](), set[Var]())
+    return [
+        prod(v.extent for v in u.kept_vars() if v in mine and v not in other) >= 2
         for mine, other in ((a, b), (b, a))
     ]
-    return all(prod(v.extent for v in own) >= 2 for own in alone)
+
+
+def windows_over(factors: Sequence[Node], axes: Sequence[int]) -> tuple[int, int]:
+    """How many places of a window the sum of a product over axes adds up, and at how many it stands
+    for different results; 0 where no factor is read through windows."""
+    at = [Var(f"a{i}", d) for i, d in enumerate(factors[0].shape)]
+    reduced = {at[a] for a in axes}
+    places = [e for f in factors for e in resolve(f, [var(v) for v in at])[1]]
+    moving = [{v for v in e.vars() if v.extent > 1} for e in places]
+    windows = [vs for vs in moving if vs & reduced and vs - reduced]
+    both = set[Var]().union(*windows)
+    added, stands = (prod(v.extent for v in side) for side in (both & reduced, both - reduced))
+    return (added, stands) if windows else (0, 0)
 
 
 def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) -> bool:
@@ -67,7 +91,8 @@ def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) ->
         return False
     kept = {a for a, d in enumerate(shape) if d > 1 and a not in axes}
     a, b = (kept & steady_axes(f) for f in factors)
-    return bool(a - b) and bool(b - a)
+    own = [bool(a - b), bool(b - a)]
+    return all(own) or (any(own) and any(windows_over(factors, axes)))
 
 
 def seen(n: Node, views: Sequence[Node]) -> Node:
@@ -75,8 +100,3 @@ def seen(n: Node, views: Sequence[Node]) -> Node:
     for view in views:
         n = node(view.op, (n,), view.arg)
     return n
-
-
-def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
-    """The contraction of every product that belongs to one."""
-    return {units.of[u.node.src[0]]: u for u in units.order if is_contraction(u, units, users)}

@@ -15,7 +15,7 @@ from ..graph.order import earliest_first
 from .align import Form, Outer
 from .chain import ChainFinder
 from .chain_cost import why_parted
-from .contraction import products_of, users_of
+from .contraction import products_of, products_over_windows, users_of
 from .kernel import Chain, Unit
 from .places import Read
 from .reason import Reason
@@ -38,6 +38,7 @@ class Policy:
     contractions: bool = (
         True  # sums of products as such; else a product is a map, and its sum a reduction
     )
+    windows: bool = True  # the same of sums over windows of one factor, as depthwise convolutions
 
 
 EVERYTHING = Policy()
@@ -80,7 +81,8 @@ class Fusion:
         for u in units.order:
             self._add([u], Form({u: u.kept_vars()}))
         products = products_of(units, self.users) if policy.contractions else {}
-        for product, anchor in products.items():
+        windows = products_over_windows(units, self.users) if policy.windows else {}
+        for product, anchor in (products | windows).items():
             self._add([product, anchor], Form({product: None, anchor: anchor.kept_vars()}, anchor))
         if policy.chains != "none":
             self._form_chains(ChainFinder(units, self.users, products, policy.chains == "blocks"))

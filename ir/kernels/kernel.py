@@ -169,6 +169,14 @@ def is_seen_through(n: Node) -> bool:
     return n.op in TRANSPARENT or is_widening(n)
 
 
+def base_of(n: Node) -> Node:
+    """What a Node is a view of. In a chain that is closed, views leave the places of the space as
+    they are."""
+    while is_seen_through(n):
+        n = n.src[0]
+    return n
+
+
 def reads_of(n: Node, index: list[Index]) -> list[Read]:
     """The reads that evaluating n[index] needs: one, or several through a gather."""
     n, index, ranges = resolve(n, index)

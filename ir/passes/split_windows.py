@@ -16,9 +16,9 @@ from __future__ import annotations
 from math import prod
 
 from ..graph.graph import Node, permute, reduce
-from ..graph.index import Var, var
 from ..graph.op import Op
-from ..graph.views import resolve
+from ..kernels.contraction import windows_over
+from ..kernels.kernel import base_of
 from .split import Cuts, cut, viewed
 
 LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts
@@ -46,26 +46,14 @@ def _parts_wanted(n: Node, terms: int) -> int:
     """Parts of a sum of so many products; 1 if it is not one over windows."""
     if terms < LEAST_TERMS:
         return 1
-    (x,), (_, axes) = n.src, n.arg
-    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
-    read = [resolve(f, [var(v) for v in at]) for f in x.src]
-    indices = [{v for v in e.vars() if v.extent > 1} for _, places, _ in read for e in places]
-    added, stands = _places(indices, {at[a] for a in axes})
+    added, stands = windows_over(n.src[0].src, n.arg[1])
     if not added:
         return 1
     wanted = -(-terms // MOST_TERMS)
     if added > stands and n.size * PARTS <= MOST_SIZE:
         wanted = max(PARTS, wanted)
-    return wanted if n.size * wanted <= max(MOST_SIZE, *(base.size for base, _, _ in read)) else 1
-
-
-def _places(indices: list[set[Var]], reduced: set[Var]) -> tuple[int, int]:
-    """How many places of a window are added up, and at how many it stands for different results; 0
-    where nothing is a window."""
-    windows = [vs for vs in indices if vs & reduced and vs - reduced]
-    both = set[Var]().union(*windows)
-    added, stands = (prod(v.extent for v in side) for side in (both & reduced, both - reduced))
-    return (added, stands) if windows else (0, 0)
+    read = max(base_of(f).size for f in n.src[0].src)
+    return wanted if n.size * wanted <= max(MOST_SIZE, read) else 1
 
 
 def _cuts(extents: tuple[int, ...], wanted: int) -> Cuts:

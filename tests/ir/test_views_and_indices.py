@@ -219,6 +219,15 @@ def test_unravel_and_row_major_are_inverse(shape: tuple[int, ...]) -> None:
     assert unravel(whole, shape) == [var(v) if v.extent > 1 else Index() for v in axes]
 
 
+def test_a_position_that_a_mask_excludes_needs_no_remainder_along_the_first_axis() -> None:
+    """y - ky + 2 of a padded image, whose channels are one: 0 <= y - ky + 2 < 24 stands in the
+    mask."""
+    y, ky = Var("y", 24), Var("ky", 5)
+    place = var(y) - var(ky) + 2
+    assert unravel(place, (24,)) == unravel(place, (1, 24))[1:] == [place]
+    assert unravel(place, (1, 24, 1)) == [Index(), place, Index()]
+
+
 def test_division_splits_where_the_bounds_allow() -> None:
     a, b, c = Var("a", 4), Var("b", 6), Var("c", 5)
     assert (var(a) * 6 + var(b)).divmod(6) == (var(a), var(b))

@@ -37,7 +37,7 @@ def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget 
     ins = inputs_of(outputs)
     backend = SimpleNamespace(
         strict=False,
-        policy=Policy(chains="none", pooled_epilogues=False),
+        policy=Policy(chains="none", pooled_epilogues=False, windows=False),
         lowering=CudaLowering(target),
         last_cache=1 << 22,
         builder=NoCode,

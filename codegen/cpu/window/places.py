@@ -27,11 +27,12 @@ from .task import Span, WindowTask
 # times the cycles of a step where the other factor's elements push each other out of a cache set:
 # 1.08 and 1.3 of the time with lanes over channels, transposed convolutions on AVX2 (Zen 1)
 CROWDED = 1.2
+MOST_STEP = 2  # elements from a place to the next one: vectors are loaded as two and shuffled
 
 
 def choose_tile(w: Windows) -> Tile:
     """The best tile of channels, lines and vectors of places; most of these cross a cache line."""
-    registers = w.target.registers
+    registers, loads = w.target.registers, 2.0 * w.step(w.places[-1])
     most = registers - 8 if registers >= 32 else registers - 4
     shapes = combinations(
         range(1, min(w.m, 12) + 1), tile_lines(w), range(1, min(w.vectors, 4) + 1)
@@ -40,7 +41,9 @@ def choose_tile(w: Windows) -> Tile:
         (o, r, v) for o, r, v in shapes if o * r * v <= most and (o + 1) * r * v + 2 <= registers
     ]
     return best_tile(
-        (w.m, w.lines, w.vectors), fitting, lambda o, r, v: step_cycles(o * r * v, o + 2.0 * r * v)
+        (w.m, w.lines, w.vectors),
+        fitting,
+        lambda o, r, v: step_cycles(o * r * v, o + loads * r * v),
     )
 
 

@@ -47,7 +47,7 @@ def _ways(w: Windows, tuning: Tuning) -> list[Estimate]:
     if channels:
         lower = partial(window_channels.lower_channels, w, channels, tuning)
         estimates.append(Estimate(lower, window_channels.channel_cycles(w, channels)))
-    if w.step(w.places[-1]) == 1:
+    if w.step(w.places[-1]) in (1, window_places.MOST_STEP):
         places = window_places.choose_tile(w)
         estimates.append(
             Estimate(

@@ -157,6 +157,31 @@ def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
     )
 
 
+@pytest.mark.parametrize("size", [3, 5, 7])
+def test_a_depthwise_convolution_and_its_gradients_are_contractions_over_windows(
+    size: int,
+) -> None:
+    outputs = conv((2, 12, 24, 24), (12, 1, size, size), pad=size // 2, groups=12)
+    texts = window_texts(compiled(outputs, min_chunks=1, target="avx2"))
+    assert len(texts) == 3
+    assert "lanes over 24 places" in texts[0] and "lanes over 24 places" in texts[1]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_lanes_of_depthwise_places_in_other_orders(kept: bool) -> None:
+    """Channels last, before and after: neither the weights nor a channel give lanes."""
+    x = node(Op.PERMUTE, (leaf(2, 24, 24, 12),), (0, 3, 1, 2))
+    y = node(Op.PERMUTE, (g.conv2d(x, leaf(12, 1, 5, 5), 1, 2, 1, 12),), (0, 2, 3, 1))
+    (text,) = window_texts(close([node(Op.KEEP, (y,)) if kept else y], target="avx2"))
+    assert "lanes over 24 places" in text
+
+
+def test_places_two_elements_apart_are_lanes_where_there_is_one_channel() -> None:
+    outputs = conv((2, 12, 24, 24), (12, 1, 3, 3), 2, 1, 1, 12)[:1]
+    (text,) = window_texts(close(outputs, target="avx2"))
+    assert "lanes over 12 places" in text
+
+
 def embedded_conv() -> list[Node]:
     """A convolution over rows of a table, with both gradients."""
     table, ids, w = leaf(40, 6), leaf(8, 12, dtype=dt.int64), leaf(20, 6, 1, 3)
@@ -205,6 +230,8 @@ SHAPES = [
     ((1, 2, 30, 5), (33, 2, 7, 3), 1, 0, 1, 1),
     ((2, 20, 6, 6), (20, 20, 3, 3), 3, 2, 1, 1),
     ((40, 1, 6, 20), (7, 1, 2, 3), 1, 1, 1, 1),
+    ((3, 6, 11, 19), (6, 1, 5, 3), 1, 2, 1, 6),
+    ((2, 8, 13, 18), (8, 1, 3, 3), 2, 1, 1, 8),
 ]
 
 
@@ -294,9 +321,12 @@ def test_any_shape(data: st.DataObject) -> None:
         return data.draw(st.integers(low, high))
 
     groups, stride, pad, dilation = one(1, 2), one(1, 3), one(0, 2), one(1, 2)
+    depthwise = data.draw(st.booleans())
     kernel_size = one(1, 4), one(1, 4)
     rows, columns = (one(max(1, (k - 1) * dilation + 1 - 2 * pad), 20) for k in kernel_size)
     channels, outs = one(1, 9) * groups, one(1, 20) * groups
+    if depthwise:
+        groups, outs = channels, channels * one(1, 2)
     x, w = (one(1, 5), channels, rows, columns), (outs, channels // groups, *kernel_size)
     dtype = data.draw(st.sampled_from((dt.float32, dt.float64)))
     close(
