@@ -165,8 +165,7 @@ def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     sides = [_variables_of(value) for value in term]
     only = [[v for v in c.kept if v in sides[s] and v not in sides[1 - s]] for s in (0, 1)]
     # a pool is along lanes
-    last = c.kept[-1:] if p.pooled else _lines(p, c.kept, by, term)
-    lane_side = int(last[0] in only[1]) if p.pooled else _lane_side(last, only, term)
+    lane_side = int(c.kept[-1] in only[1]) if p.pooled else _lane_side(p, by, only, term)
     rows, lanes = only[1 - lane_side], only[lane_side]
     p.row_factor, p.lane_factor = p.product.src[1 - lane_side], p.product.src[lane_side]
     accesses = _windowed_accesses(p, by, term) if p.pooled else p.accesses(by, term)
@@ -189,23 +188,24 @@ def _windowed_accesses(p: Problem, by: dict[Var, Index], term: list[Node]) -> li
     return [*(i for n in postorder(term) for i in indices(n)), *box.at]
 
 
-def _lines(p: Problem, kept: list[Var], by: dict[Var, Index], term: list[Node]) -> list[Var]:
-    """The axis along which most outputs are stored, or the last one of the sum."""
+def _lane_side(p: Problem, by: dict[Var, Index], only: list[list[Var]], term: list[Node]) -> int:
+    """Which factor provides the lanes: that whose axes have neighbours nearest to each other where
+    most outputs are stored, unless there are few and the other has more."""
     stored = [place.at(at) for place, at, _ in p.epilogue(by, node(Op.MUL, term))]
-    along = [v for at in stored for v in kept if at.coef(v) == 1 and v.extent > 1]
-    return [max(along, key=along.count)] if along else kept[-1:]
-
-
-def _lane_side(last: list[Var], only: list[list[Var]], term: list[Node]) -> int:
-    """Which factor provides the lanes: that with the axis along which the result is stored, or of
-    which the other has none; unless there are few and the other has more."""
-    side = 0 if any(v in only[0] for v in last) or not only[1] else 1
+    sides = [s for at in stored for s in _nearest(at, only)]
+    side = max((0, 1), key=sides.count) if sides else int(not only[0])
     few, many = only[side], only[1 - side]
     return (
         1 - side
         if extent(few) < MIN_LANES <= extent(many) and contiguous(term[1 - side], many[-1])
         else side
     )
+
+
+def _nearest(stored: Index, only: list[list[Var]]) -> list[int]:
+    """The side of the axis along which elements lie nearest to each other."""
+    apart = [(abs(stored.coef(v)), s) for s, vs in enumerate(only) for v in vs if v.extent > 1]
+    return [s for _, s in sorted(a for a in apart if a[0])[:1]]
 
 
 def _without_sum(p: Problem, c: Residues, target: Lanes) -> Problem:
