@@ -3,7 +3,7 @@ Out: Units in order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..graph.graph import Node, toposort
@@ -14,6 +14,7 @@ from .kernel import Unit, at_sub_axes, cost, is_widening
 # a value made of constants and counters is recomputed where it is used, up to this many operations
 INLINE_COST = 16
 MAX_SPLITS = 6  # sub-axes of one axis
+NONE = dict[Node, Unit]()
 
 
 @dataclass
@@ -27,9 +28,13 @@ class Units:
     stored: set[Node]  # Nodes that must be in memory: outputs and KEEP
 
 
-def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
-    """A Unit for each computed Node, axes refined so that reshapes between units need no division;
-    `kept` go to memory too."""
+def collect(
+    roots: Iterable[Node], kept: Iterable[Node] = (), alike: Mapping[Node, Unit] = NONE
+) -> Units:
+    """A Unit for each computed Node, axes refined so that reshapes between units need no division.
+    `kept` go to memory too; `alike`: units, refined in another Graph, of the same values, for which
+    nothing has to be found out again.
+    """
     roots = list(roots)
     order = toposort(roots)
     inline = inline_nodes(order)
@@ -43,11 +48,12 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
         )
         elsewhere = n in inline or is_widening(n)  # evaluated where it is used
         if n.size and ((is_value and (not elsewhere or n in stored)) or n in copies):
-            units.append(Unit(n, len(units)))
+            axes = [list(sub) for sub in alike[n].axes] if n in alike else []
+            units.append(Unit(n, len(units), axes))
     collected = Units(
         units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored
     )
-    refine(collected)
+    refine(collected, alike)
     return collected
 
 
@@ -74,49 +80,56 @@ def _stored(roots: list[Node], order: list[Node]) -> tuple[set[Node], set[Node]]
     return stored, copies
 
 
-def refine(units: Units) -> None:
-    """Splits axes until no read between units divides a variable, as far as extents allow."""
+def refine(units: Units, known: Container[Node] = NONE) -> None:
+    """Splits axes until no read between units divides a variable, as far as extents allow. Between
+    `known` Nodes none does."""
     users: dict[Unit, list[Unit]] = {u: [] for u in units.order}
     for u in units.order:
         for r in u.reads:
             if r.base in units.of and units.of[r.base] is not u:
                 users[units.of[r.base]].append(u)
-    # a unit has nothing new to split unless it or what it reads changed
-    work, changed = (
-        list(units.order),
-        set(units.order),
-    )
+    # what of a unit's reads may be split: all at first and once its axes are others, else what it
+    # reads of a unit whose axes are
+    work = list(units.order)
+    waiting = {
+        u: {r.base for r in u.reads if u.node not in known or r.base not in known}
+        for u in units.order
+    }
     while work:
         u = work.pop()
-        if u not in changed:
+        if not waiting[u]:
             continue
-        touched = _refine_reads(u, units)
-        if not touched:
-            changed.discard(u)
-        for t in touched:
-            near = [t, *users[t]]  # those whose reads are others now
-            work += near
-            changed.update(near)
+        split = _refine_reads(u, units, waiting[u])
+        if split is None:
+            waiting[u] = set()
+            continue
+        waiting[split] = {r.base for r in split.reads}
+        for user in users[split]:
+            waiting[user].add(split.node)
+        work += [split, *users[split]]
 
 
-def _refine_reads(u: Unit, units: Units) -> set[Unit]:
+def _refine_reads(u: Unit, units: Units, waiting: set[Node]) -> Unit | None:
+    """Splits an axis for the first of these reads that needs it, and gives the unit whose axis it
+    is."""
     for r in u.reads:
         producer = units.of.get(r.base)
-        if producer is u:
+        if producer is u or r.base not in waiting:
             continue
         if producer is None:
             cut = _division(row_major(r.index, r.base.shape))
         else:
             cut = None
             for e, sub in zip(r.index, producer.kept(), strict=True):
-                for part in at_sub_axes(e, sub):
+                parts = at_sub_axes(e, sub)
+                for part in parts:
                     cut = cut or _division(part)
-                if cut is None and _merge_cut(e, sub, producer):
-                    return {producer}
+                if cut is None and _merge_cut(e, parts, sub, producer):
+                    return producer
         if cut is not None and _splittable(u, *cut):
             u.split(*cut)
-            return {u}
-    return set()
+            return u
+    return None
 
 
 def _splittable(u: Unit, v: Var, by: int) -> bool:
@@ -129,6 +142,8 @@ def _splittable(u: Unit, v: Var, by: int) -> bool:
 
 def _division(e: Index) -> tuple[Var, int] | None:
     """A variable divided in e, and by what."""
+    if e.is_affine:
+        return None
     for t, _ in e.terms:
         match t:
             case Div(index, by) | Mod(index, by):
@@ -138,16 +153,19 @@ def _division(e: Index) -> tuple[Var, int] | None:
     return None
 
 
-def _merge_cut(e: Index, sub: list[Var], producer: Unit) -> bool:
+def _merge_cut(e: Index, parts: list[Index], sub: list[Var], producer: Unit) -> bool:
     """Where a consumer reads one axis as hi*m + lo over the whole extent, splits the producer's
-    axis at m."""
+    axis at m. `parts`: e over the sub-axes."""
     if len(sub) >= MAX_SPLITS or e.const or len(e.terms) < 2:
         return False
-    if len(sub) > 1:
-        return any(
-            _merge_cut(part, [v], producer)
-            for part, v in zip(at_sub_axes(e, sub), sub, strict=True)
-        )
+    return any(
+        _merge_cut_at(part, v, producer)
+        for part, v in zip(parts, sub, strict=True)
+        if not part.const and len(part.terms) > 1
+    )
+
+
+def _merge_cut_at(e: Index, axis: Var, producer: Unit) -> bool:
     parts = sorted(e.terms, key=lambda tc: tc[1])
     stride = 1
     for t, c in parts:
@@ -156,10 +174,10 @@ def _merge_cut(e: Index, sub: list[Var], producer: Unit) -> bool:
         stride *= t.extent
     low = parts[0][0]
     if (
-        stride != sub[0].extent
+        stride != axis.extent
         or not isinstance(low, Var)
-        or not _splittable(producer, sub[0], low.extent)
+        or not _splittable(producer, axis, low.extent)
     ):
         return False
-    producer.split(sub[0], low.extent)
+    producer.split(axis, low.extent)
     return True

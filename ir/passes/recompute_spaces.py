@@ -22,8 +22,8 @@ from ..graph.op import Op
 from ..graph.site import provenance
 from ..kernels.chain import ChainFinder
 from ..kernels.contraction import products_of, users_of
-from ..kernels.kernel import Chain, is_seen_through
-from ..kernels.units import collect
+from ..kernels.kernel import Chain, Unit, is_seen_through
+from ..kernels.units import NONE, collect
 from .row_sums import row_sums_of_results
 
 MIN_PRODUCTS = 3  # contractions of a graph in which a space may be needed twice
@@ -61,13 +61,16 @@ def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[N
     best, failed = _attempt(roots, finder, by_side=False)
     if failed:
         summed = row_sums_of_results(roots, _spaces(finder))
-        other, still_failed = _attempt(summed, _finder(summed, only_blocks), by_side=True)
+        again = _finder(summed, only_blocks, finder.units.of)
+        other, still_failed = _attempt(summed, again, by_side=True)
         best = other if still_failed < failed else best
     return best
 
 
-def _finder(roots: Sequence[Node], only_blocks: bool) -> ChainFinder:
-    units = collect(roots)
+def _finder(
+    roots: Sequence[Node], only_blocks: bool, alike: Mapping[Node, Unit] = NONE
+) -> ChainFinder:
+    units = collect(roots, alike=alike)
     users = users_of(units)
     return ChainFinder(units, users, products_of(units, users), only_blocks)
 
@@ -96,7 +99,10 @@ def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[lis
     while plans:
         done = _rebuilt(order, plans)
         new = [done[r] for r in roots]
-        chained = {u.node for c in _finder(new, finder.only_blocks).chains() for u in c.results}
+        made = [done, *(copies for p in plans for copies in p.copies)]
+        alike = {m[n]: u for m in made for n, u in finder.units.of.items() if n in m}
+        again = _finder(new, finder.only_blocks, alike)
+        chained = {u.node for c in again.chains() for u in c.results}
         left = [p for p in plans if all(done[n] in chained for n in p.results)]
         if len(left) == len(plans):
             return new, wanted - len(plans)
