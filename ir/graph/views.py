@@ -60,20 +60,23 @@ def resolve(
     return n, index, mask
 
 
-def split_axes(n: Node) -> Node | None:
-    """The last view down to the Node that holds the value, if it splits axes of that and joins
-    none."""
-    last = None
+def bases_of(n: Node) -> list[Node | None]:
+    """By the axes of which Nodes a value seen through views may be read, the best first: those of
+    the last view if it splits axes, else of what holds the value (None); those of each reshape on
+    the way, as of one that repeats elements."""
+    reshapes: list[Node | None] = []
+    last = n
     while n.op in VIEWS or n.op is Op.DETACH:
         last = n if n.op in VIEWS else last
+        reshapes = [n, *reshapes] if n.op is Op.RESHAPE else reshapes
         n = n.src[0]
-    return last if last is not None and last.op is Op.RESHAPE and _splits(last) else None
+    return reshapes if last in reshapes and _splits(last) else [None, *reshapes]
 
 
 def _splits(reshape: Node) -> bool:
     runs = _same_size(reshape.shape, reshape.src[0].shape)
     counts = [tuple(sum(d != 1 for d in axes) for axes in run) for run in runs]
-    return all(old <= 1 for _, old in counts) and any(new > 1 for new, _ in counts)
+    return all(old <= 1 or new <= 1 for new, old in counts) and any(new > 1 for new, _ in counts)
 
 
 def steady_axes(x: Node) -> set[int]:

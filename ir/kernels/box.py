@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..graph.graph import Node
 from ..graph.index import Index, Mask, Range, Var, mask_of
 from ..graph.op import Op
-from ..graph.views import resolve, split_axes
+from ..graph.views import bases_of, resolve
 from .kernel import is_widening
 
 
@@ -27,8 +27,13 @@ class Box:
 
 def box_of(factor: Node, index: list[Index]) -> Box | None:
     """The Box that factor[index] is; None where its places or its mask are not affine."""
-    # axes of the factor tell more than one axis that has places of several
-    base, at, ranges = resolve(factor, index, split_axes(factor))
+    boxes = (_box_by(base, factor, index) for base in bases_of(factor))
+    return next((box for box in boxes if box is not None), None)
+
+
+def _box_by(view: Node | None, factor: Node, index: list[Index]) -> Box | None:
+    """The Box by the axes of a view on the way, or of what holds the value."""
+    base, at, ranges = resolve(factor, index, view)
     casts = []
     while is_widening(base):
         casts.append(base)

@@ -213,6 +213,29 @@ def test_a_value_whose_axis_is_split_by_a_view_has_windows_where_one_with_axes_h
     )
 
 
+def upsampled(x: Node) -> Node:
+    """Each place as 2 x 2."""
+    n, c, h, w = x.shape
+    repeated = node(Op.EXPAND, (x,), ((3, 2), (5, 2)))
+    return graph.reshape(repeated, (n, c, 2 * h, 2 * w))
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_windows_over_repeated_places_read_a_copy_of_them(gradient: bool) -> None:
+    x, w = leaf(2, 8, 6, 6), leaf(16, 8, 3, 3)
+    y = g.conv2d(upsampled(x), w, 1, 1, 1, 1)
+    outputs = [d for d in vjp([y], [leaf(*y.shape)], [w]) if d] if gradient else [y]
+    (text,) = window_texts(close(outputs))
+    assert "copied" in text
+
+
+def test_a_view_that_joins_channels_and_splits_places_has_windows() -> None:
+    """As the result of a group norm, (groups, channels of one, places)."""
+    images = graph.reshape(g.relu(leaf(2, 4, 2, 81)), (2, 8, 9, 9))
+    (text,) = window_texts(close([g.conv2d(images, leaf(16, 8, 3, 3), 1, 1, 1, 1)]))
+    assert "copied" in text
+
+
 # ---------------------------------------------------------------- numbers
 
 
