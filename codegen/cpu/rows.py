@@ -96,8 +96,9 @@ class RowLowering(KernelAxes):
         return lowered, parts
 
     def _row_body(self, chunk: Chunks) -> tuple[list[Stmt], list[ColumnSum]]:
-        """All stages of one row; what it adds to sums over the rows."""
-        axes = self.axis_map(self.rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
+        """All stages of one row; what it adds to sums over the rows. Costly values, as those of
+        exp, are kept for a later stage where they leave room in the level-2 cache."""
+        axes = self.axis_map(self.rows_by(self.groups, chunk.position), scratch=self.target.l2 // 4)
         stages = self.stages(axes)
         hints = next_row([loop for s in stages for loop in s.loops], chunk.step, self.target)
         body: list[Stmt] = [Alloc(buf) for buf in scratch_of(stages)]
