@@ -24,6 +24,7 @@ from .recompute import copies, refuse_recompute
 TINY = 1 << 14  # elements below which parallelism does not matter
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
+MOST_PARTS = 8  # of joined values that a kernel with reductions chooses among for each element
 
 
 def legal(f: Fusion, a: Group, b: Group) -> Form | Reason:
@@ -236,6 +237,15 @@ def _recompute(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     return refuse_recompute(form, [e for g in (a, b) for e in f.edges_into(g)], f.users)
 
 
+def _joined_values(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
+    """A map of joined values takes each line from the part that has it; beside a reduction, every
+    element looks at all parts."""
+    parts = [u for u in form.outer if u.node.op is Op.WHERE and u.node.src[0] in f.units.inline]
+    if len(parts) < MOST_PARTS or not any(u.node.op is Op.REDUCE for u in form.outer):
+        return None
+    return Reason(Rule.JOINED, f"{len(parts) + 1} values are joined beside a reduction")
+
+
 def _budget(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     bases = {r.base for u in form.outer for r in u.reads}
     count = sum(n not in f.units.inline and f.units.of.get(n) not in form.outer for n in bases)
@@ -249,5 +259,6 @@ LIMITS: tuple[Callable[[Fusion, Group, Group, Form], Reason | None], ...] = (
     _like_maps,
     _parallelism,
     _recompute,
+    _joined_values,
     _budget,
 )

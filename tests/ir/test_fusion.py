@@ -25,6 +25,7 @@ from weft.ir.kernels.kernel import Kernel, Unit
 from weft.ir.kernels.places import Read
 from weft.ir.kernels.reason import Reason
 from weft.ir.kernels.recompute import copies
+from weft.ir.ops.join import join
 
 ROWS = [10, 1_000, 50_000]
 
@@ -369,6 +370,15 @@ def test_reason_recompute():
 
 def test_reason_parallelism():
     assert reason(g.softmax(leaf(20, 1000))) == {"parallelism"}
+
+
+def test_reason_joined():
+    def total(parts: int) -> tuple[Node, Node]:
+        y = join([(i, leaf(1, 20, 80)) for i in range(parts)], 0, parts)
+        return y, graph.reduce("add", y, (0, 1))
+
+    assert reason(*total(12)) == {"joined"}
+    assert kernels(*total(12)) == 2 and kernels(*total(4)) == 1
 
 
 def test_reason_budget():

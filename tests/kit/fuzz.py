@@ -36,6 +36,7 @@ UNREACHED = {  # rules that no boundary between kernels of a random graph names,
     Rule.COLUMN_SUMS: "needs wide sums of many rows",
     Rule.CHAIN: "needs attention",
     Rule.CHAIN_COST: "needs two large products",
+    Rule.JOINED: "needs a value of more than 8 joined ones",
     Rule.BUDGET: "needs a value of more than 60 inputs",
     Rule.PARTS: "needs a network of equal layers",
 }
