@@ -109,13 +109,16 @@ class Problem:
     ) -> list[tuple[Place, list[Index], Node]]:
         """(place, index, value) of every output, the sum standing in for the anchor."""
         ev = Evaluator(self.inputs, lambda n, index: accumulated if n is self.anchor.node else None)
+        return [(self.outputs[n], at, ev.value(n, at)) for n, at in self.results(by)]
+
+    def results(self, by: dict[Var, Index]) -> list[tuple[Node, list[Index]]]:
+        """Every output, and its index."""
         of_anchor, mine = self.of_anchor(by), self.kernel.outer[self.anchor]
         out = []
         for n in self.kernel.outputs:
             unit = next(u for u in self.kernel.units if u.node is n)
             own = {v: of_anchor[w] for v, w in zip(self.kernel.outer[unit], mine, strict=True)}
-            at = [join(sub).substitute(own) for sub in unit.kept()]
-            out.append((self.outputs[n], at, ev.value(n, at)))
+            out.append((n, [join(sub).substitute(own) for sub in unit.kept()]))
         return out
 
     def writes(self, by: dict[Var, Index], accumulated: Node) -> list[Stmt]:
@@ -191,7 +194,7 @@ def _windowed_accesses(p: Problem, by: dict[Var, Index], term: list[Node]) -> li
 def _lane_side(p: Problem, by: dict[Var, Index], only: list[list[Var]], term: list[Node]) -> int:
     """Which factor provides the lanes: that whose axes have neighbours nearest to each other where
     most outputs are stored, unless there are few and the other has more."""
-    stored = [place.at(at) for place, at, _ in p.epilogue(by, node(Op.MUL, term))]
+    stored = [p.outputs[n].at(at) for n, at in p.results(by)]
     sides = [s for at in stored for s in _nearest(at, only)]
     side = max((0, 1), key=sides.count) if sides else int(not only[0])
     few, many = only[side], only[1 - side]
