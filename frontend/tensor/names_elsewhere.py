@@ -142,8 +142,8 @@ _LOOPS = (
     " unrolls it"
 )
 _RECURRENT = (
-    "there are no recurrent layers: apply nn.Linear layers per time step in a Python loop, which"
-    " wf.jit compiles"
+    "there are no recurrent layers, only their cells: call nn.LSTMCell, GRUCell or RNNCell for each"
+    " time step in a Python loop, which wf.jit compiles"
 )
 _MAPS = (
     "there is no mapping over axes: operations broadcast, so write the function for whole arrays"
@@ -158,7 +158,7 @@ ABSENT = {
         ("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"
     ),
     **dict.fromkeys(("scan", "while_loop", "fori_loop", "cond"), _LOOPS),
-    **dict.fromkeys(("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"), _RECURRENT),
+    **dict.fromkeys(("RNN", "LSTM", "GRU"), _RECURRENT),
     **dict.fromkeys(("vmap", "pmap", "vectorize"), _MAPS),
     **dict.fromkeys(("complex64", "complex128"), "there are no complex numbers"),
 }

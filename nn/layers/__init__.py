@@ -16,6 +16,7 @@ from .normalization import *
 from .padding import *
 from .piecewise import *
 from .pooling import *
+from .recurrent import *
 from .resampling import *
 from .shape import *
 from .transformer import *

@@ -39,9 +39,9 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     (
         "nn.LSTM(3, 4)",
         ATTRIBUTE,
-        "there are no recurrent layers: apply nn.Linear layers per time step",
+        "there are no recurrent layers, only their cells: call nn.LSTMCell",
     ),
-    ("nn.GRUCell(3, 4)", ATTRIBUTE, "there are no recurrent layers"),
+    ("nn.GRU(3, 4)", ATTRIBUTE, "there are no recurrent layers"),
     ("x.add_(1)", ATTRIBUTE, "write x += y, x[key] = y or x.assign(y)"),
     ("x.mul(2)", ATTRIBUTE, "write x * y"),
     ("x.size()", TYPE, "'int' object is not callable"),

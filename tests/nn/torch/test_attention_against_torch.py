@@ -197,6 +197,14 @@ def test_an_encoder_in_eval_mode() -> None:
     same(mine.eval(), theirs.eval(), lambda m, x: m(x, of(m, CAUSAL)), draw(N, L, E))
 
 
+def test_recurrent_cells() -> None:
+    x, h, c = draw(2, 3), draw(2, 4, seed=1), draw(2, 4, seed=2)
+    same(*pair("RNNCell", 3, 4, nonlinearity="relu"), lambda m, x, h: m(x, m(x, h)), x, h)
+    same(*pair("RNNCell", 3, 4, False), lambda m, x: m(x), x)
+    same(*pair("GRUCell", 3, 4), lambda m, x, h: m(x, m(x, h)), x, h)
+    same(*pair("LSTMCell", 3, 4), lambda m, x, h, c: m(x, m(x, (h, c)))[0], x, h, c)
+
+
 def test_bilinear_prelu_and_embedding() -> None:
     same(*pair("Bilinear", 3, 4, 5), lambda m, x, y: m(x, y), draw(2, 6, 3), draw(2, 6, 4, seed=1))
     same(*pair("PReLU", 3), lambda m, x: m(x), draw(2, 3, 4))
