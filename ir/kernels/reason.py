@@ -40,7 +40,7 @@ class Rule(Enum):
     )
     PARALLELISM = "The shared outer axes leave enough iterations for all threads."
     RECOMPUTE = "No costly value is computed several times for each element."
-    JOINED = "Many values are joined in a kernel of their own, of which each line is one of them."
+    JOINED = "A join of many values has a kernel of its own, each line of which is copied from one."
     BUDGET = "A kernel has a limited number of arguments."
     PARTS = "Equal layers of a network are compiled once, so what passes between them is in memory."
     CYCLE = "No other kernel has to run between the parts of one."

@@ -24,7 +24,7 @@ from .recompute import copies, refuse_recompute
 TINY = 1 << 14  # elements below which parallelism does not matter
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
-MOST_PARTS = 8  # of joined values that a kernel with reductions chooses among for each element
+MOST_CHOICES = 8  # choices by position that each element of a kernel with reductions may evaluate
 
 
 def legal(f: Fusion, a: Group, b: Group) -> Form | Reason:
@@ -240,10 +240,10 @@ def _recompute(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
 def _joined_values(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     """A map of joined values takes each line from the part that has it; beside a reduction, every
     element looks at all parts."""
-    parts = [u for u in form.outer if u.node.op is Op.WHERE and u.node.src[0] in f.units.inline]
-    if len(parts) < MOST_PARTS or not any(u.node.op is Op.REDUCE for u in form.outer):
+    choices = [u for u in form.outer if u.node.op is Op.WHERE and u.node.src[0] in f.units.inline]
+    if len(choices) < MOST_CHOICES or not any(u.node.op is Op.REDUCE for u in form.outer):
         return None
-    return Reason(Rule.JOINED, f"{len(parts) + 1} values are joined beside a reduction")
+    return Reason(Rule.JOINED, f"{len(choices) + 1} values are joined beside a reduction")
 
 
 def _budget(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
