@@ -126,9 +126,9 @@ class GRUCell(_Cell):
     """A step of a gated recurrent unit (Cho et al. 2014): x (N, input_size) and hx (N,
     hidden_size), or both without N, give the next hx.
 
-    With r, z, n the three parts of x @ weight_ih.T + bias_ih, and r', z', n' those of
-    hx @ weight_hh.T + bias_hh, n'' = tanh(n + sigmoid(r + r') * n') and
-    h' = (1 - sigmoid(z + z')) * n'' + sigmoid(z + z') * hx.
+    With xr, xz, xn the three parts of x @ weight_ih.T + bias_ih, and hr, hz, hn those of
+    hx @ weight_hh.T + bias_hh: r = sigmoid(xr + hr), z = sigmoid(xz + hz), n = tanh(xn + r * hn),
+    and the next hx is (1 - z) * n + z * hx.
 
     weight_ih (3 * hidden_size, input_size), weight_hh (3 * hidden_size, hidden_size), bias_ih and
     bias_hh (3 * hidden_size,); all begin uniform within 1 / sqrt(hidden_size). hx begins as zeros.
@@ -147,6 +147,6 @@ class GRUCell(_Cell):
     def forward(self, x: Tensor, hx: Tensor | None = None) -> Tensor:
         h = self._before(x, "hx", hx)
         of_x, of_h = self._mapped(x, h)
-        (r, z, n), (rh, zh, nh) = of_x.chunk(3, axis=-1), of_h.chunk(3, axis=-1)
-        update = F.sigmoid(z + zh)
-        return (1 - update) * ops.tanh(n + F.sigmoid(r + rh) * nh) + update * h
+        (xr, xz, xn), (hr, hz, hn) = of_x.chunk(3, axis=-1), of_h.chunk(3, axis=-1)
+        r, z = F.sigmoid(xr + hr), F.sigmoid(xz + hz)
+        return (1 - z) * ops.tanh(xn + r * hn) + z * h
