@@ -4,7 +4,7 @@ one is read through windows. In: Units and their users. Out: the contractions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from math import prod
 
 from ..graph.graph import Node, node
@@ -36,14 +36,13 @@ def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
     return {p: u for u, p, own in sums if all(own)}
 
 
-def products_over_windows(units: Units, users: Users) -> dict[Unit, Unit]:
-    """The sum of every product of which one factor alone has output axes of its own, and is read
-    through windows, as in depthwise convolutions."""
-    sums = ((u, p, _own(u, p)) for u, p in _sums_of_products(units, users))
+def products_over_windows(units: Units, users: Users, others: Container[Unit]) -> dict[Unit, Unit]:
+    """The sum of every product, but for `others`, of which one factor has output axes of its own
+    and is read through windows, as in depthwise convolutions."""
     return {
         p: u
-        for u, p, own in sums
-        if any(own) and not all(own) and any(windows_over(p.node.src, u.node.arg[1]))
+        for u, p in _sums_of_products(units, users)
+        if p not in others and any(_own(u, p)) and any(windows_over(p.node.src, u.node.arg[1]))
     }
 
 
@@ -51,11 +50,10 @@ def _sums_of_products(units: Units, users: Users) -> Iterator[tuple[Unit, Unit]]
     """Sums worth a register tile, each with its product, which nothing else reads."""
     for u in units.order:
         n = u.node
-        if n.op is Op.REDUCE and n.arg[0] == "add" and prod(domain(n)) >= MIN_CONTRACTION:
-            p = units.of.get(n.src[0])
-            is_product = p is not None and p.node.op is Op.MUL and p.node not in units.stored
-            if p is not None and is_product and len(users[p.node]) == 1:
-                yield u, p
+        is_sum = n.op is Op.REDUCE and n.arg[0] == "add" and prod(domain(n)) >= MIN_CONTRACTION
+        p = units.of.get(n.src[0]) if is_sum else None
+        if p and p.node.op is Op.MUL and p.node not in units.stored and len(users[p.node]) == 1:
+            yield u, p
 
 
 def _own(u: Unit, product: Unit) -> list[bool]:

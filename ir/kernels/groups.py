@@ -38,7 +38,7 @@ class Policy:
     contractions: bool = (
         True  # sums of products as such; else a product is a map, and its sum a reduction
     )
-    windows: bool = True  # the same of sums over windows of one factor, as depthwise convolutions
+    windows: bool = True  # also sums over windows of one factor, as depthwise convolutions
 
 
 EVERYTHING = Policy()
@@ -81,7 +81,7 @@ class Fusion:
         for u in units.order:
             self._add([u], Form({u: u.kept_vars()}))
         products = products_of(units, self.users) if policy.contractions else {}
-        windows = products_over_windows(units, self.users) if policy.windows else {}
+        windows = products_over_windows(units, self.users, products) if policy.windows else {}
         for product, anchor in (products | windows).items():
             self._add([product, anchor], Form({product: None, anchor: anchor.kept_vars()}, anchor))
         if policy.chains != "none":

@@ -170,8 +170,7 @@ def is_seen_through(n: Node) -> bool:
 
 
 def base_of(n: Node) -> Node:
-    """What a Node is a view of. In a chain that is closed, views leave the places of the space as
-    they are."""
+    """What a Node is a view of, also through a DETACH or a wider float."""
     while is_seen_through(n):
         n = n.src[0]
     return n

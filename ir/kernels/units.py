@@ -80,7 +80,7 @@ def _stored(roots: list[Node], order: list[Node]) -> tuple[set[Node], set[Node]]
     return stored, copies
 
 
-def refine(units: Units, known: Container[Node] = NONE) -> None:
+def refine(units: Units, known: Container[Node] = ()) -> None:
     """Splits axes until no read between units divides a variable, as far as extents allow. Between
     `known` Nodes none does."""
     users: dict[Unit, list[Unit]] = {u: [] for u in units.order}
