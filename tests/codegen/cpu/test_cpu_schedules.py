@@ -29,7 +29,10 @@ from harness import assert_close, compiled, inputs_of, interpret, leaf, normal_i
 from weft.codegen.kernels.loop_axes import balanced, chunks, collapse, spread, unroll
 from weft.ir.graph import graph
 from weft.ir.graph.index import Var, row_major, var
+from weft.ir.graph.op import Op
+from weft.ir.loops.loop import LANES, For
 from weft.ir.loops.text import show
+from weft.ir.loops.walk import all_roots, postorder, statements
 from weft.ir.ops.interp import run as oracle
 
 TARGETS = [
@@ -54,6 +57,17 @@ def test_loops_interpreted_equal_the_oracle(
     program = compiled(outputs, env, target=target)
     for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
         assert_close(got, np.asarray(want), 1e-5)
+
+
+@pytest.mark.parametrize(("columns", "again"), [(10_000, False), (100_000, True)])
+def test_a_softmax_keeps_the_exps_of_a_row_that_leaves_room_in_the_level_2_cache(
+    columns: int, again: bool
+) -> None:
+    (kernel,) = compiled([g.softmax(leaf(70, columns))], target="avx2").lowered.kernels
+    loops = [s for s in statements(kernel.step.loops.phases) if isinstance(s, For)]
+    *_, division = (s for s in loops if s.kind == LANES)
+    ops = {n.op for n in postorder(all_roots(division.body))}
+    assert Op.DIV in ops and (Op.LDEXP in ops) == again
 
 
 @pytest.mark.parametrize(
