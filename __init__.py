@@ -14,6 +14,8 @@ from typing import Any as _Any
 
 from . import errors as errors
 from .compiler.backends.kinds import KINDS as _KINDS
+from .frontend.control import branches as _branches
+from .frontend.control import loops as _loops
 from .frontend.gradients import gradient as _gradient
 from .frontend.gradients import transforms as _transforms
 from .frontend.gradients.backward import backward as _backward
@@ -49,6 +51,13 @@ check_grad, enable_grad, grad, no_grad = (
 )
 jvp, value_and_grad, vjp = _transforms.jvp, _transforms.value_and_grad, _transforms.vjp
 hessian_vector_product = _transforms.hessian_vector_product
+scan, fori_loop, while_loop, map = (
+    _loops.scan,
+    _loops.fori_loop,
+    _loops.while_loop,
+    _loops.map,
+)
+cond, switch = _branches.cond, _branches.switch
 bool_, bfloat16, float16, float32, float64 = (
     _dt.bool_,
     _dt.bfloat16,

@@ -12,15 +12,19 @@ from functools import partial
 
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, Strides, lower_all
 from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
 from ..ir.graph.site import NOWHERE, keeping_sites, provenance
 from ..ir.kernels.fuse import Fused
+from ..ir.kernels.kernel import Kernel
 from ..ir.parts.kernels import kernels_of
 from ..ir.parts.parted import in_parts
-from ..ir.passes.bounds_checks import clamp_late, find_checks
+from ..ir.passes.bounds_checks import CheckSite, clamp_late, find_checks
 from ..ir.passes.distinct import distinct, distinct_in_parts
 from ..ir.passes.fold_empty import fold_empty
 from ..ir.passes.keep_gathers import keep_gathers
 from ..ir.passes.keep_views import keep_deep_views
+from ..ir.passes.leave_loops import leave_loops
+from ..ir.passes.loop_arguments import arguments_in_memory, needed_results
 from ..ir.passes.merge_sums import merge_sums
 from ..ir.passes.recompute_maps import recompute_maps
 from ..ir.passes.recompute_spaces import recompute_spaces
@@ -32,8 +36,9 @@ from ..ir.passes.widen_halves import widen
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, ValueLayout
+from ..ir.program.region_step import RegionStep, layouts
 from ..runtime.runnable import Runnable
-from .backends.backend import Backend
+from .backends.backend import Backend, KernelBuilder
 from .backends.kinds import current_backend
 from .garbage import without_collections
 from .pass_log import Pass, Passes
@@ -103,19 +108,55 @@ def build(
     """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations`
     are wishes."""
     backend = backend or current_backend()
+    code = backend.builder()
+    passes = Passes(outputs)
+    with code:
+        made = _planned(passes, leaves, values, donations, backend, code, [])
+    keys = [code.key_of(call.loops) for call in made.program.calls]
+    executable = passes.step("link", backend.link, made.program, keys, code)
+    return Compiled(
+        passes.done, made.fused, made.lowered, made.program, executable, keys, backend, made.strides
+    )
+
+
+@dataclass
+class _Planned:
+    """A program that is not linked yet."""
+
+    fused: Fused
+    lowered: LoweredProgram
+    program: Program
+    strides: Strides
+
+
+def _planned(
+    passes: Passes,
+    leaves: Sequence[Node],
+    values: Sequence[ValueLayout],
+    donations: Mapping[int, int],
+    backend: Backend,
+    code: KernelBuilder,
+    sites: list[CheckSite],
+    prefix: str = "",
+) -> _Planned:
+    """A program, or the body of a loop in one: `code` takes its kernels, `sites` its checks.
+    `prefix`: what the names of its kernels begin with."""
+    outputs = list(passes.done[0].roots or ())
     strict = backend.strict
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
-    passes = Passes(outputs)
-    parted = list(outputs) if strict else passes.rules("sums apart", sums_apart, list(outputs))
-    widened = passes.graph("widen", widen, parted)
+    needed = passes.graph("needed results", needed_results, outputs)
+    left = needed if strict else passes.graph("leave loops", leave_loops, needed)
+    summed_apart = left if strict else passes.rules("sums apart", sums_apart, left)
+    widened = passes.graph("widen", widen, summed_apart)
     simplified = passes.rules("simplify", simplify, widened, strict)
     summed = simplified if strict else passes.rules("merge sums", merge_sums, simplified)
     filled = passes.graph("fold empty", fold_empty, summed)
     gathered = passes.graph("keep gathers", keep_gathers, filled)
     kept = passes.graph("keep deep views", keep_deep_views, gathered)
-    checks = passes.step("find checks", find_checks, kept)
-    clamped = passes.graph("clamp late", clamp_late, kept, checks)
+    stored = passes.graph("loop arguments", arguments_in_memory, kept, strides)
+    checks = passes.step("find checks", find_checks, stored)
+    clamped = passes.graph("clamp late", clamp_late, stored, checks)
     masked = passes.graph(
         "rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped
     )
@@ -132,19 +173,58 @@ def build(
     parts = passes.parts("recompute maps", parts.after, recompute_maps)
     parts = passes.parts("distinct again", distinct_in_parts, parts)
     roots = checks.through(lambda _: [*parts.roots, *parts.kept], apart)
-    fused = passes.step("fuse", kernels_of, parts, backend.policy)
-    code = backend.builder()
+    fused = passes.step("fuse", kernels_of, parts, backend.policy).named(prefix)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
-    with provenance(NOWHERE), code:  # Nodes of loops
+    inner = partial(_loop, passes, strides, backend, code)
+    with provenance(NOWHERE):  # Nodes of loops
         lowered = passes.step(
-            "lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin
+            "lower",
+            lower_all,
+            fused,
+            checks,
+            strides,
+            backend.lowering,
+            replaced,
+            code.begin,
+            inner,
+            sites,
         )
-        planner = Planner(leaves, values, roots, dict(donations), lowered.sites, backend.last_cache)
+        planner = Planner(leaves, values, roots, dict(donations), tuple(sites), backend.last_cache)
         program = passes.step("plan", plan, lowered.steps, planner)
-    keys = [code.key_of(call.loops) for call in program.calls]
-    executable = passes.step("link", backend.link, program, keys, code)
+    return _Planned(fused, lowered, program, strides)
 
-    return Compiled(passes.done, fused, lowered, program, executable, keys, backend, strides)
+
+def _loop(
+    passes: Passes,
+    strides: Strides,
+    backend: Backend,
+    code: KernelBuilder,
+    kernel: Kernel,
+    sites: list[CheckSite],
+) -> tuple[RegionStep, list[LoweredKernel]]:
+    """The step of a loop or branch, and the kernels of its bodies."""
+    n = kernel.outputs[0]
+    spec = n.arg[0]
+    values = layouts(spec, n.src, strides)
+    # carries that take the place of the last ones
+    wishes = {k: spec.captured + k for k in range(spec.carries)} if n.op is Op.LOOP else {}
+    bodies, before = [], len(sites)
+    for i, region in enumerate(spec.regions):
+        inner = Passes(region.outputs)
+        prefix = f"{kernel.name}_" if n.op is Op.LOOP else f"{kernel.name}_{i}_"
+        bodies.append(_planned(inner, region.params, values, wishes, backend, code, sites, prefix))
+        passes.inside.append((kernel.name, inner))
+    step = RegionStep(
+        spec,
+        n.src,
+        kernel.inputs,
+        kernel.outputs,
+        strides,
+        tuple([b.program for b in bodies]),
+        range(before, len(sites)),
+        watched=bool(backend.lowering.nans),
+    )
+    return step, [k for b in bodies for k in b.lowered.kernels]
 
 
 def program_of(structure: Structure) -> Compiled:

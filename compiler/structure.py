@@ -15,12 +15,14 @@ import struct
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ..ir.graph import graph
 from ..ir.graph.dtype import DType
-from ..ir.graph.graph import Node
-from ..ir.graph.op import INDEXED, Op
+from ..ir.graph.graph import Node, toposort
+from ..ir.graph.op import INDEXED, REGIONAL, Op
+from ..ir.graph.region import nested
 from ..ir.graph.site import NOWHERE, Site, keeping_sites, provenance
 from ..ir.program.program import ValueLayout
 from ..runtime.memory.devices import CPU
@@ -49,19 +51,28 @@ class Structure:
     @property
     def checked(self) -> list[int]:
         """The entries whose indices are checked."""
-        return [i for i, entry in enumerate(self.key[0]) if entry[0] in INDEXED]
+        ops = INDEXED | REGIONAL  # in which there may be such
+        return [i for i, entry in enumerate(self.key[0]) if entry[0] in ops]
 
     def at(self, sites: list[Site | None], origins: Sequence[Origin]) -> Structure:
         """The same, built by other lines on other values."""
         return replace(self, sites=sites, origins=origins)
 
+    @cached_property
+    def _lines(self) -> list[Site | None]:
+        """The lines of all entries, then those in the bodies of loops."""
+        specs = dict.fromkeys(entry[1][0] for entry in self.key[0] if entry[0] in REGIONAL)
+        bodies = [r.outputs for spec in specs for r in spec.regions]
+        inside = [*bodies, *(r.outputs for outputs in bodies for r in nested(outputs))]
+        return [*self.sites, *(n.site for outputs in inside for n in toposort(outputs))]
+
     def place_of(self, site: Site | None) -> int | None:
-        """An entry of this line."""
-        return self.sites.index(site) if site in self.sites else None
+        """An entry, or an operation in a loop, of this line."""
+        return self._lines.index(site) if site in self._lines else None
 
     def site_at(self, place: int | None) -> Site | None:
-        """The line of an entry."""
-        return None if place is None else self.sites[place]
+        """The line of one."""
+        return None if place is None else self._lines[place]
 
     def values(self) -> list[ValueLayout]:
         """The layout of each input: those in memory, then the varying constants."""

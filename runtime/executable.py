@@ -12,7 +12,7 @@ from typing import Any
 
 from .buffer import Block, memory
 from .code import Code, known, phase_names
-from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure
+from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure, site_of
 from .image import FIRST, STATUS, Image, SiteAt, unpack
 from .runnable import Prepared, Runnable
 from .threads import pool
@@ -22,13 +22,13 @@ from .timed import HostTimings, wanted
 class _Frame:
     """The argument array of one running call.
 
-    0, status address, inputs, outputs, arena, and the status block itself.
+    0, status address, inputs, outputs, arena, cursors, and the status block itself.
     """
 
     __slots__ = ("_status", "address", "args")
 
-    def __init__(self, pointers: int) -> None:
-        self._status = FIRST + pointers
+    def __init__(self, pointers: int, cursors: int) -> None:
+        self._status = FIRST + pointers + cursors
         self.args = (ctypes.c_int64 * (self._status + 2))()
         self.address = ctypes.addressof(self.args)
         self.args[STATUS] = self.address + 8 * self._status
@@ -63,9 +63,9 @@ class Executable(Runnable):
     def __init__(self, image: Image, codes: Sequence[Code]) -> None:
         super().__init__(image.donations, image.checks, image.arena_bytes)
         self._frames: list[_Frame] = []
-        self._codes = codes
+        self._codes, self._counters = codes, image.counters
         self._parallel, self._brief = image.parallel, image.brief
-        self._pointers = image.inputs + image.outputs + 1
+        self._pointers, self._cursors = image.inputs + image.outputs + 1, image.cursors
         self._pack = struct.Struct(f"{self._pointers}q").pack_into
         self._table = (ctypes.c_int64 * len(image.table))(*image.table)
         for place, address in zip(
@@ -75,6 +75,9 @@ class Executable(Runnable):
         self._table_address = ctypes.addressof(self._table)
         self.timings = HostTimings(image) if wanted() else None
         self._run = pool.runtime().run if self.timings is None else self.timings.run
+
+    def _frame(self) -> _Frame:
+        return _Frame(self._pointers, self._cursors)
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs the program on the addresses of its inputs and outputs, which must stay valid.
@@ -86,7 +89,7 @@ class Executable(Runnable):
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = _Frame(self._pointers)
+            frame = self._frame()
         frame.begin()
         try:
             self._run_in(frame, inputs, outputs)
@@ -108,12 +111,12 @@ class Executable(Runnable):
 
     def prepared(self) -> Prepared:
         """The program with an argument block of its own, for one caller at a time."""
-        frame, run, table, fail = _Frame(self._pointers), self._run, self._table_address, self._fail
+        frame, run, table = self._frame(), self._run, self._table_address
         words: Any = (ctypes.c_int64 * self._pointers).from_buffer(frame.args, 8 * FIRST)
         address, ensure, arena = frame.address, pool.ensure, self.arena_bytes
 
         def failed() -> None:
-            fail(*frame.status())
+            raise self._failure(frame)
 
         def execute() -> None:
             frame.begin()
@@ -154,7 +157,7 @@ class Executable(Runnable):
 
         For measurements, without a look at checks.
         """
-        frame = _Frame(self._pointers)
+        frame = self._frame()
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
         return self._table_address, frame.address, frame
 
@@ -163,13 +166,17 @@ class Executable(Runnable):
     ) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
         failed = self._run(self._table_address, frame.address)
-        status = frame.status() if failed else None
+        reason = self._failure(frame) if failed else None
         self._frames.append(frame)
-        if status is not None:
-            self._fail(*status)
+        if reason is not None:
+            raise reason
 
-    def _fail(self, key: int, value: int) -> None:
-        raise failure(self.checks, key, value)
+    def _failure(self, frame: _Frame) -> CheckFailed:
+        """That of the check that has failed."""
+        key, value = frame.status()
+        site = site_of(key)
+        words = [word for first, stop, word in self._counters if first <= site < stop]
+        return failure(self.checks, key, value, [frame.args[word] for word in words])
 
 
 def stored(data: bytes, site_at: SiteAt) -> Executable | None:

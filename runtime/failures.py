@@ -17,10 +17,13 @@ NO_CHECK_FAILED = -1  # in the status block
 class CheckFailed(WeftError):
     """A Check of the program failed: where it stands, at which element, with which value."""
 
-    def __init__(self, site: CheckSite, position: int, value: int) -> None:
+    def __init__(
+        self, site: CheckSite, position: int, value: int, iterations: Sequence[int] = ()
+    ) -> None:
         where = f"{site.what}: value {value} at position {position}"
         super().__init__(f"{where} is outside of axis {site.axis} with extent {site.extent}")
         self.site, self.position, self.value = site, position, value
+        self.iterations = tuple(iterations)  # of the loops that it stands in, outermost first
 
 
 class WrongValue(WeftError):
@@ -44,6 +47,14 @@ class Interrupted(BaseException):
         self.reason = reason
 
 
-def failure(checks: Sequence[CheckSite], key: int, value: int) -> CheckFailed:
-    """That of a status block (key, value)."""
-    return CheckFailed(checks[key >> POSITION_BITS], key & ((1 << POSITION_BITS) - 1), value)
+def site_of(key: int) -> int:
+    """The number of the check that failed, of a status block (key, value)."""
+    return key >> POSITION_BITS
+
+
+def failure(
+    checks: Sequence[CheckSite], key: int, value: int, iterations: Sequence[int] = ()
+) -> CheckFailed:
+    """That of a status block (key, value), in these iterations."""
+    position = key & ((1 << POSITION_BITS) - 1)
+    return CheckFailed(checks[site_of(key)], position, value, iterations)

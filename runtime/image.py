@@ -8,35 +8,42 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..ir.graph.site import Site
 from ..ir.loops.loop import For, Param
 from ..ir.passes.bounds_checks import CheckSite
 from ..ir.program.program import Call, Program, Ref
+from .commands import HEADER, ZERO, Slot, Table, header
 from .native import CHECK, PARALLEL
 
 BRIEF = 8  # tiny kernels, of which each takes about a microsecond
-# places in the argument array: the constant 0, the status block's address, the first input
-ZERO, STATUS, FIRST = 0, 1, 2
+# places in the argument array: the status block's address, the first input; the constant 0 is first
+STATUS, FIRST = 1, 2
 
 
 @dataclass(frozen=True)
 class Image:
     """`table` is the driver's, as llvm/driver.ll describes it.
 
-    `code`: the places in it of the phases' addresses, in order.
+    `code`: the places in it of the phases' addresses, in order. `cursors`: words of the arguments
+    that commands use.
     """
 
     inputs: int
     outputs: int
     arena_bytes: int
+    cursors: int
     table: tuple[int, ...]
     code: tuple[int, ...]
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()
     # it takes a few microseconds, and no other Python thread need run meanwhile
     brief: bool = False
+    # (first check, last one + 1, the word that counts the iterations of their loop), outer ones
+    # first
+    counters: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def parallel(self) -> bool:
@@ -47,27 +54,33 @@ class Image:
 def image_of(program: Program) -> Image:
     """The numbers of a program."""
     contexts = [_context(program, call) for call in program.calls]
-    phases = sum(len(call.loops.phases) for call in program.calls)
-    parallel = any(any(call.parallel) for call in program.calls)
-    table = [phases, int(parallel), max((len(c) for c in contexts), default=1)]
     code: list[int] = []
-    for call, context in zip(program.calls, contexts, strict=True):
-        _add_call(table, code, call, context)
-    sizes = len(program.inputs), len(program.outputs), program.arena_bytes
-    brief = len(program.calls) <= BRIEF and all(call.loops.tiny for call in program.calls)
-    return Image(*sizes, tuple(table), tuple(code), program.donations, program.checks, brief)
+
+    def add_call(table: Table, number: int) -> None:
+        _add_call(table, code, program.calls[number], contexts[number])
+
+    table = Table(partial(place, program), add_call)
+    table.add(program.span)
+    parallel = any(any(call.parallel) for call in program.calls)
+    width = max((len(c) for c in contexts), default=1)
+    table.words[:HEADER] = header(table.phases, parallel, width, len(table.words))
+    sizes = len(program.inputs), len(program.outputs), program.arena_bytes, program.cursors
+    few = len(program.calls) <= BRIEF and not program.blocks
+    brief = few and all(call.loops.tiny for call in program.calls)
+    tables = tuple(table.words), tuple(code)
+    counters = [(c.first, c.stop, place(program, c.word)[0]) for c in program.counters]
+    return Image(*sizes, *tables, program.donations, program.checks, brief, tuple(counters))
 
 
-def _add_call(
-    table: list[int], code: list[int], call: Call, context: list[tuple[int, int]]
-) -> None:
+def _add_call(table: Table, code: list[int], call: Call, context: list[Slot]) -> None:
     last = len(call.loops.phases) - 1
     for i, (phase, parallel) in enumerate(zip(call.loops.phases, call.parallel, strict=True)):
         flags = (PARALLEL if parallel else 0) | (CHECK if call.is_check and i == last else 0)
         own = context if i == 0 else []  # later phases find the context of the first
-        code.append(len(table))
-        table += [0, chunk_count(call, phase), flags, len(own)]
-        table += [word for slot in own for word in slot]
+        code.append(len(table.words))
+        table.words += [0, chunk_count(call, phase), flags, len(own)]
+        table.words += [word for slot in own for word in slot]
+        table.phases += 1
 
 
 def chunk_count(call: Call, phase: For) -> int:
@@ -77,16 +90,20 @@ def chunk_count(call: Call, phase: For) -> int:
     return phase.extent
 
 
-def _context(program: Program, call: Call) -> list[tuple[int, int]]:
+def _context(program: Program, call: Call) -> list[Slot]:
     """The buffers, the params, the status block, each as (place in the argument array, offset)."""
-    buffers = [_place(program, ref) for ref in call.refs]
+    buffers = [place(program, ref) for ref in call.refs]
     return [*buffers, *((ZERO, value) for value in call.params), (STATUS, 0)]
 
 
-def _place(program: Program, ref: Ref) -> tuple[int, int]:
+def place(program: Program, ref: Ref) -> Slot:
+    """Where a Ref is in the argument array, and the offset from the address there."""
     first_output = FIRST + len(program.inputs)
+    arena = first_output + len(program.outputs)
     if ref.space == "arena":
-        return first_output + len(program.outputs), ref.number
+        return arena, ref.number
+    if ref.space == "cursor":
+        return arena + 1 + ref.number, 0
     return (FIRST if ref.space == "input" else first_output) + ref.number, 0
 
 
@@ -110,14 +127,35 @@ def unpacked_checks(packed: list[dict[str, Any]], site_at: SiteAt) -> tuple[Chec
 def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
     """An Image and what names its code, as bytes."""
     checks = packed_checks(image.checks, place_of)
-    sizes = image.inputs, image.outputs, image.arena_bytes
+    sizes = image.inputs, image.outputs, image.arena_bytes, image.cursors
     return json.dumps(
-        [*sizes, image.table, image.code, list(image.donations.items()), checks, image.brief, code]
+        [
+            *sizes,
+            image.table,
+            image.code,
+            list(image.donations.items()),
+            checks,
+            image.brief,
+            image.counters,
+            code,
+        ]
     ).encode()
 
 
 def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
     """What `pack` was given."""
-    inputs, outputs, arena, table, places, donations, checks, brief, code = json.loads(data)
-    tables = tuple(table), tuple(places), dict(donations), unpacked_checks(checks, site_at)
-    return Image(inputs, outputs, arena, *tables, brief), code
+    inputs, outputs, arena, cursors, *tables, brief, counters, code = json.loads(data)
+    table, places, donations, checks = tables
+    image = Image(
+        inputs,
+        outputs,
+        arena,
+        cursors,
+        tuple(table),
+        tuple(places),
+        dict(donations),
+        unpacked_checks(checks, site_at),
+        brief,
+        tuple([(first, stop, word) for first, stop, word in counters]),
+    )
+    return image, code

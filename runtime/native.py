@@ -93,7 +93,7 @@ def compile_portable(text: str) -> bytes:
 
 
 FOLDER = Path(__file__).with_name("llvm")
-PARALLEL, CHECK = 1, 2  # flags of a phase in the driver's table: driver.ll
+PARALLEL, CHECK, COMMAND = 1, 2, 4  # flags of a phase in the driver's table: driver.ll
 LINE, RECORD = 8, 4  # words of a cache line, of a chunk's record: chunks.ll
 FUTEX = {"x86_64": 202, "aarch64": 98}  # system call numbers
 MONOTONIC = {"linux": 1, "darwin": 6}  # CLOCK_MONOTONIC

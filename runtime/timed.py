@@ -10,7 +10,6 @@ import ctypes
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from operator import sub
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -168,7 +167,7 @@ class HostTimings(Timings):
         ticks = (ctypes.c_int64 * (size * count))()
         failed = counter().timed_runs(table, args, record.address, ctypes.addressof(ticks), count)
         runs = (ticks[i * size : (i + 1) * size] for i in range(skip, count))
-        self._keep(record, [] if failed else [tuple(map(sub, run[1:], run)) for run in runs])
+        self._keep(record, [] if failed else [tuple(run[1:]) for run in runs])
 
     def _record(self) -> _Record:
         threads = pool.running
@@ -232,8 +231,7 @@ class _Record:
 
     def durations(self) -> tuple[float, ...]:
         """Ticks of each phase."""
-        ticks = self._ticks()
-        return tuple(map(sub, ticks[1:], ticks))
+        return tuple(self._ticks()[1:])
 
     def _ticks(self) -> list[int]:
         return self._words[LINE : LINE + self._phases + 1].tolist()

@@ -13,7 +13,7 @@ from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of
-from ...ir.program.plan import KernelStep
+from ...ir.program.step import KernelStep, Step
 from .canonical import canonical
 from .finite_checks import watched
 from .lowered import Lowered
@@ -29,6 +29,7 @@ class LoweredKernel:
     kernel: Kernel | None
     lowered: Lowered
     step: KernelStep
+    inside: tuple[str, ...] = ()  # the loops that it is in, outermost first
 
     @property
     def line(self) -> Site | None:
@@ -43,12 +44,15 @@ class LoweredKernel:
 
 @dataclass
 class LoweredProgram:
-    kernels: list[LoweredKernel] = field(default_factory=list)
-    sites: tuple[CheckSite, ...] = ()
+    """`kernels`: all, those inside of loops too; `steps`: what runs, a loop as one."""
 
-    @property
-    def steps(self) -> list[KernelStep]:
-        return [k.step for k in self.kernels]
+    kernels: list[LoweredKernel] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    sites: list[CheckSite] = field(default_factory=list)
+
+
+# what makes a step of a loop or a branch, given its kernel and the checks so far, to which it adds
+Inner = Callable[[Kernel, list[CheckSite]], tuple[Step, list[LoweredKernel]]]
 
 
 Strides = dict[Node, tuple[int, ...]]
@@ -86,24 +90,35 @@ def lower_all(
     lowering: Lowering,
     replaced: Mapping[Node, Node],
     made: Callable[[Loops, Loops | None], None],
+    inner: Inner,
+    sites: list[CheckSite],
 ) -> LoweredProgram:
     """Every kernel and check of a program, equal ones once. `replaced[o]` is the input whose memory
-    output o would like to take.
+    output o would like to take. `sites`: the checks of what this program is in, to which those here
+    are added; `inner` makes the steps of loops.
 
     `made` is called with the loops of each, as soon as they are there, and with those of one before
     that has the same code.
     """
-    out = LoweredProgram(sites=tuple(checks.sites))
+    out = LoweredProgram(sites=sites)
+    first_site = len(sites)
+    sites += checks.sites
     before: dict[Hashable, LoweredKernel] = {}  # by canonical form
     forms = _Forms(strides)
 
     def add(lowered: LoweredKernel, same: Loops | None = None) -> None:
         out.kernels.append(lowered)
+        out.steps.append(lowered.step)
         made(lowered.step.loops, same)
 
-    for check in _checks(checks, strides, lowering):
+    for check in _checks(checks, strides, lowering, first_site):
         add(check)
     for fused_kernel in fused.kernels:
+        if fused_kernel.kind in ("loop", "branch"):
+            region, kernels = inner(fused_kernel, sites)
+            out.steps.append(region)
+            out.kernels += [replace(k, inside=(fused_kernel.name, *k.inside)) for k in kernels]
+            continue
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         streamed = lowering.streamed(kernel, fused, replaced)
         form = forms.of(kernel, fused_kernel.outputs, streamed)
@@ -120,9 +135,8 @@ def lower_all(
             loops = lowering.expanded(lowered.loops)
         params = (*lowered.params, len(out.sites)) if lowering.nans else lowered.params
         if lowering.nans:
-            out.sites += (
-                CheckSite(kernel.name, 0, 1, None, kernel=fused.kernels.index(fused_kernel)),
-            )
+            number = sum(s.kernel is not None for s in sites)
+            sites.append(CheckSite(kernel.name, 0, 1, None, kernel=number))
         parallel = lowering.parallel(lowered)
         step = KernelStep(
             loops,
@@ -188,15 +202,17 @@ def _needed(n: Node, inputs: set[Node]) -> set[Node]:
     return seen & inputs
 
 
-def _checks(checks: Checks, strides: Strides, lowering: Lowering) -> Iterator[LoweredKernel]:
+def _checks(
+    checks: Checks, strides: Strides, lowering: Lowering, first_site: int
+) -> Iterator[LoweredKernel]:
     """The early checks, several a kernel, then the late ones."""
     for first in range(0, len(checks.early), MOST_CHECKS):
         some = checks.early[first : first + MOST_CHECKS]
         places = leaves_of(n for n, _ in some)
-        lowered = lowering.checks(some, strides, places, first)
+        lowered = lowering.checks(some, strides, places, first_site + first)
         yield _check(f"check_inputs{first or ''}", lowered, places, lowering, early=True)
     for i, (n, extent) in enumerate(checks.late):
-        site = len(checks.early) + i
+        site = first_site + len(checks.early) + i
         lowered = lowering.checks([(n, extent)], strides, [n], site)
         yield _check(f"check_{n.op.value}{i}", lowered, [n], lowering, early=False)
 

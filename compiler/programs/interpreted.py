@@ -3,7 +3,6 @@ it with ir/ops/interp.py."""
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
@@ -12,9 +11,9 @@ import numpy as np
 
 from ... import options
 from ...codegen.math.expand import expand
-from ...ir.graph.graph import Node, indices_of, toposort
+from ...ir.graph.graph import Node, indices_of
 from ...ir.graph.negative_indices import shift_of
-from ...ir.graph.op import INDEXED, Op
+from ...ir.graph.op import Op
 from ...ir.ops import interp, strict
 from ...ir.ops.values import Evaluator
 from ...ir.passes.bounds_checks import CheckSite
@@ -74,8 +73,8 @@ class Interpreted:
         }
         try:
             results = interp.run(self.outputs, arrays, self.evaluators)
-        except builtins.IndexError:
-            raise self._failed_check(arrays) from None
+        except interp.OutOfRange as found:
+            raise _failed(found) from None
         for address, result in zip(outputs, results, strict=True):
             dense = np.ascontiguousarray(result)
             devices.copy(self.device, address, CPU, dense.ctypes.data, dense.nbytes)
@@ -86,16 +85,10 @@ class Interpreted:
         seen = on_host(Storage(buffer, v.dtype, v.shape, v.strides))
         return seen.buffer.as_numpy(v.dtype.numpy, v.shape, v.strides)
 
-    def _failed_check(self, arrays: dict[Node, Any]) -> CheckFailed:
-        """The first index out of range, in the order of computation."""
-        for n in toposort(self.outputs):
-            if n.op not in INDEXED:
-                continue
-            for (indices, axis, extent), index in zip(
-                indices_of(n), interp.run(n.src[1:], arrays, self.evaluators), strict=True
-            ):
-                wrong = np.flatnonzero((index < 0) | (index >= extent))
-                if wrong.size:
-                    site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
-                    return CheckFailed(site, int(wrong[0]), int(index.flat[wrong[0]]))
-        raise AssertionError("the interpreter reported an index out of range, but there is none")
+
+def _failed(found: interp.OutOfRange) -> CheckFailed:
+    """What a compiled program raises for it."""
+    n = found.node
+    indices, axis, extent = indices_of(n)[found.which]
+    site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
+    return CheckFailed(site, found.position, found.value, found.iterations)

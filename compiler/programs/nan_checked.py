@@ -44,23 +44,26 @@ class Watched:
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs, which do not overlap. Raises WrongValue,
         CheckFailed."""
-        kernel = self._failing(inputs, outputs)
+        kernel, iterations = self._failing(inputs, outputs)
         if kernel is not None:
-            self._blame(self._search.find, kernel, inputs)
+            self._blame(self._search.find, kernel, inputs, iterations)
         if kernel is not None or isinstance(self._plain, Interpreted):
             self._plain.run(inputs, outputs)
         if kernel is not None:
             self._blame(self._search.made_apart, kernel, inputs, outputs)
 
-    def _failing(self, inputs: Sequence[int], outputs: Sequence[int]) -> int | None:
-        """The kernel of which a Check fails; None where the outputs are computed."""
+    def _failing(
+        self, inputs: Sequence[int], outputs: Sequence[int]
+    ) -> tuple[int | None, tuple[int, ...]]:
+        """The kernel of which a Check fails, None where the outputs are computed; in which
+        iterations."""
         try:
             self._checked.run(inputs, outputs)
         except CheckFailed as failure:
             if failure.site.kernel is None:
                 raise
-            return failure.site.kernel
-        return None
+            return failure.site.kernel, failure.iterations
+        return None, ()
 
     def _blame(self, look: Callable[..., Located | NotLocated | None], *where: Any) -> None:
         """Raises what is found. A program of the search that ran to its end when a signal came is

@@ -86,11 +86,16 @@ class Search:
         self._questions: dict[str, tuple[list[Node], Question]] = {}
         self._results = {(n.site, n.shape) for n in toposort(graph[0])}
 
-    def find(self, kernel: int, inputs: Sequence[int]) -> Located | NotLocated | None:
+    def find(
+        self, kernel: int, inputs: Sequence[int], iterations: Sequence[int] = ()
+    ) -> Located | NotLocated | None:
         """The first operation of the kernel that went wrong, or else of any other; None where all
-        infinities were given."""
+        infinities were given. Of one in a loop, the iterations."""
         kernels = [k for k in self._compiled.lowered.kernels if k.kernel is not None]
-        for k in (kernels[kernel], *kernels):
+        if kernels[kernel].inside:
+            where = "".join(f", in iteration {i}" for i in iterations)
+            return self._not_located(kernels[kernel], f"it is part of a loop{where}")
+        for k in (kernels[kernel], *(k for k in kernels if not k.inside)):
             try:
                 culprit = self._in_kernel(k, inputs)
             except errors.MemoryError:

@@ -161,6 +161,7 @@ def explained(failure: BaseException, program: CachedProgram, lines: Lines) -> B
     line = lines.get(site.site, site.site)
     what = what_of(line) or site.what
     where = f", in {located(line)}" if line else ""
+    where = f"{''.join(f', in iteration {i}' for i in failure.iterations)}{where}"
     return errors.IndexError(
         f"{what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}"
     )

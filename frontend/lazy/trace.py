@@ -15,6 +15,7 @@ from threading import get_ident
 from typing import TypeVar
 
 from ... import errors
+from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, reach, sources
 from ...ir.graph.shapes import Shape
@@ -88,6 +89,11 @@ class Trace:
         self.assumes_no_grad: list[Tensor] = []
         self._natives: dict[int, weakref.ref[Tensor]] = {}  # by id: Tensors that were made in here
         self._tables = self._outside = state.no_tables()  # in here; of the thread
+
+    @property
+    def place(self) -> str:
+        """What is traced, for errors."""
+        return f"the jitted function {self.name}"
 
     # ------------------------------------------------------------ when it is in force
 
@@ -198,9 +204,8 @@ class Trace:
         for o in self.outers.values():
             if o.leaf in passed and o.tensor._requires_grad and o.leaf.arg.owner is None:
                 raise errors.GradientError(
-                    f"backward: a {_described(o.tensor)} was computed outside of the jitted"
-                    f" function {self.name} from what requires a gradient: compute it inside, or"
-                    " pass its detach()"
+                    f"backward: a {described(o.tensor)} was computed outside of {self.place} from"
+                    " what requires a gradient: compute it inside, or pass its detach()"
                 )
 
     # ------------------------------------------------------------ values that Python knows
@@ -217,6 +222,10 @@ class Trace:
         leaves = [self.placeholder(d, ()) for d in dtypes]
         self.live.append(Live(recipe, leaves, mark))
         return leaves
+
+    def draw(self, recipe: Recipe, mark: Mark) -> Node:
+        """The number of a draw of random numbers, another one at each call."""
+        return self.live_scalars(recipe, [dt.uint64], mark)[0]
 
     def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
         """The one live scalar of this source, with the recipe's value at every call; `now` where no
@@ -254,7 +263,7 @@ class Trace:
         """Raises JitError for a value that differs from call to call."""
         met = set() if self.is_outer(t) else {*reach([t._node], sources)}.intersection(self.leaves)
         if met or self.is_outer(t):
-            what, advice = self._number_among(met) or (f"a {_described(t)}", _ADVICE)
+            what, advice = self._number_among(met) or (f"a {described(t)}", _ADVICE)
             raise errors.JitError(
                 f"{self._where()}the value of {what} is read while {self.name} is traced: {advice}"
             )
@@ -262,8 +271,7 @@ class Trace:
     def refuse(self, what: str) -> None:
         """Raises JitError for what Python would do only now."""
         raise errors.JitError(
-            f"{what} in the jitted function {self.name} would happen only while it is traced: do it"
-            " outside"
+            f"{what} in {self.place} would happen only while it is traced: do it outside"
         )
 
     def _where(self) -> str:
@@ -287,7 +295,7 @@ _ADVICE = (
 )
 
 
-def _described(t: Tensor) -> str:
+def described(t: Tensor) -> str:
     return f"Tensor {t.dtype.name}{list(t.shape)}"
 
 
@@ -310,6 +318,9 @@ class NoTrace:
         self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None
     ) -> list[Node]:
         return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
+
+    def draw(self, recipe: Recipe, mark: Mark) -> Node:
+        return self.live_scalars(recipe, [dt.uint64], mark)[0]
 
     def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
         return now

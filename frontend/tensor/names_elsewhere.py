@@ -74,6 +74,7 @@ OF_TENSORS = {
     "view_as": "x.view(y.shape)",
 }
 OF_WEFT = {
+    "lax": "wf.scan, wf.fori_loop, wf.while_loop, wf.cond, wf.switch and wf.map",
     "addmm": "x @ y + b",
     "amax": "wf.max(x, axis)",
     "amin": "wf.min(x, axis)",
@@ -137,14 +138,6 @@ OF_MODULES = {
 }
 
 _LINALG = "there is no linear algebra beyond products and norms; NumPy's is np.linalg, of x.numpy()"
-_LOOPS = (
-    "there are no loops in a graph: write a Python loop in a function that wf.jit compiles, which"
-    " unrolls it"
-)
-_RECURRENT = (
-    "there are no recurrent layers, only their cells: call nn.LSTMCell, GRUCell or RNNCell for each"
-    " time step in a Python loop, which wf.jit compiles"
-)
 _MAPS = (
     "there is no mapping over axes: operations broadcast, so write the function for whole arrays"
     " with x[:, None] and axis="
@@ -157,8 +150,6 @@ ABSENT = {
     **dict.fromkeys(
         ("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"
     ),
-    **dict.fromkeys(("scan", "while_loop", "fori_loop", "cond"), _LOOPS),
-    **dict.fromkeys(("RNN", "LSTM", "GRU"), _RECURRENT),
     **dict.fromkeys(("vmap", "pmap", "vectorize"), _MAPS),
     **dict.fromkeys(("complex64", "complex128"), "there are no complex numbers"),
 }

@@ -114,9 +114,7 @@ class Generator:
         with self._lock:
             key = self._key
         key = tracing().live_source(self, lambda: [self._seed], dt.uint64, key)
-        return philox.words(
-            count, key, tracing().live_scalars(self._next, [dt.uint64], self.mark)[0]
-        )
+        return philox.words(count, key, tracing().draw(self._next, self.mark))
 
 
 def _checked(state: object) -> tuple[int, int]:

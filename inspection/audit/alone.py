@@ -17,8 +17,9 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import row_major_strides
 from ...ir.graph.site import NOWHERE, provenance
 from ...ir.kernels.kernel import Kernel
-from ...ir.program.plan import KernelStep, Planner, plan
+from ...ir.program.plan import Planner, plan
 from ...ir.program.program import ValueLayout
+from ...ir.program.step import KernelStep
 from ...runtime.buffer import Buffer
 from ...runtime.threads import pool
 from ...runtime.ticks import address, seconds_of_runs

@@ -87,6 +87,8 @@ FORMULAS: dict[Op, Text] = {
     Op.DETACH: "{a}.detach()",
     Op.KEEP: "{a}.contiguous()",
     Op.COPY: lambda n: "{a}." + f"to({n.arg!r})",
+    Op.LOOP: lambda n: f"result {n.arg[1]} of a loop, {n.arg[0]}",
+    Op.BRANCH: lambda n: f"result {n.arg[1]} of {n.arg[0]}, as {{a}} says",
 }
 
 # -------------------------------------------- derivatives: a row per op, an entry per source

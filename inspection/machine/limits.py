@@ -20,6 +20,7 @@ from ... import options
 from ...codegen.llvm.build import compile_text
 from ...codegen.llvm.target import Target
 from ...runtime import native, threads
+from ...runtime.commands import HEADER, header
 from ...runtime.native import filled
 from ...runtime.ticks import address
 
@@ -96,9 +97,10 @@ class Nothing:
 
     def __init__(self) -> None:
         code = native.load_object(native.compile_portable(NOTHING), ("nothing",))
-        self._table = (ctypes.c_int64 * (3 + 4 * self.phases))(
-            self.phases, 0, 1, *([code["nothing"], 1, 0, 0] * self.phases)
-        )
+        phases = [code["nothing"], 1, 0, 0] * self.phases
+        words = HEADER + len(phases)
+        first = header(self.phases, False, 1, words)
+        self._table = (ctypes.c_int64 * words)(*first, *phases)
         self._status = (ctypes.c_int64 * 2)()
         self._args = (ctypes.c_int64 * 2)(0, ctypes.addressof(self._status))
         self._run = address(threads.pool.runtime().run)

@@ -127,6 +127,8 @@ LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.SCAN: lambda n: f"cumsum axis={n.arg}",
     Op.SCANMUL: lambda n: f"cumprod axis={n.arg}",
     Op.ARGSORT: lambda n: f"argsort axis={n.arg[0]}",
+    Op.LOOP: lambda n: f"loop, {n.arg[0]}",
+    Op.BRANCH: lambda n: str(n.arg[0]),
     Op.RESHAPE: lambda n: f"reshape {times(n.shape)}",
     Op.PERMUTE: lambda n: f"permute {','.join(map(str, n.arg))}",
     Op.FLIP: lambda n: f"flip{_axes(n.arg, n.ndim)}",

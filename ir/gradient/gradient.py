@@ -16,16 +16,18 @@ A branch of WHERE that was not taken contributes exactly 0, whatever its local d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial, reduce
 from typing import NamedTuple
 
 from ..graph.graph import Node, full, node, permute, used, zeros_like
-from ..graph.op import Op
+from ..graph.op import REGIONAL, Op
+from ..graph.region import shared, together
 from ..graph.rewrite import constant_of
 from ..graph.site import gradient_of, provenance
 from ..ops.nodes import add, mul, negated, where
 from ..ops.table import RECORDS
+from .regions import pulled
 from .rules import OF_FIRST, shifted
 from .slices import is_part, joined
 
@@ -65,25 +67,38 @@ def vjp(
     cotangents: Sequence[Node],
     wrt: Sequence[Node],
     hooks: Mapping[Node, Callable[[Node], Node]] | None = None,
+    tainted: bool = False,
 ) -> list[Node | None]:
     """sum over outputs of cotangent * d output / d w, for each w; None where no differentiable path
     leads to w.
 
     hooks: by Node, what replaces its cotangent once that is complete, for the Node itself and for
-    everything before it.
+    everything before it. tainted: the cotangents may hold zeros left by a mask.
     """
     cotangent_of: dict[Node, Cotangent] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
-        seed, old = Cotangent(cotangent), cotangent_of.get(output)
+        seed, old = Cotangent(cotangent, None, tainted), cotangent_of.get(output)
         cotangent_of[output] = seed if old is None else _sum(old, seed)
     parts_of: dict[Node, list[Node]] = {}  # cotangents of slices
     results: dict[Node, Node] = {}
     asked = set(wrt)
     hooks = hooks or {}
     active = _active(outputs, asked)
+    of_regions = {k: (results[0], _Results()) for k, results in together(active).items()}
+
+    def receive(s: Node, new: Cotangent) -> None:
+        if used:
+            new = _moved(new, s.device)
+        old = cotangent_of.get(s)
+        cotangent_of[s] = new if old is None else _sum(old, new)
+
     with provenance(None) as here:
         for n in reversed(active):
+            first, region = of_regions[shared(n)] if n.op in REGIONAL else (None, None)
             if n not in cotangent_of and n not in parts_of:
+                if region is not None and n is first:
+                    here.move(gradient_of(n.site))
+                    region.pull(n, active, receive)
                 continue
             here.move(gradient_of(n.site))
             wholes = [Cotangent(whole, None, True) for whole in joined(parts_of.pop(n, ()))]
@@ -92,18 +107,44 @@ def vjp(
                 g = _hooked(g, hooks[n])
             if n in asked:
                 results[n] = (_moved(g, _home(n)) if used else g).node
+            if region is not None:
+                region.add(n, g)
+                if n is first:
+                    region.pull(n, active, receive)
+                continue
             for i in DIFFERENTIABLE.get(n.op, ()):
                 s = n.src[i]
                 if s in active:
                     new = _pull(n, i, g)
-                    if used:
-                        new = _moved(new, s.device)
                     if n.op is Op.SLICE and is_part(new.value):
-                        parts_of.setdefault(s, []).append(new.value)
+                        value = _moved(new, s.device).value if used else new.value
+                        parts_of.setdefault(s, []).append(value)
                         continue
-                    old = cotangent_of.get(s)
-                    cotangent_of[s] = new if old is None else _sum(old, new)
+                    receive(s, new)
     return [_at_home(results.get(w), w.device) if used else results.get(w) for w in wrt]
+
+
+class _Results:
+    """The cotangents of the results of one loop or branch."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, Node] = {}
+
+    def add(self, n: Node, g: Cotangent) -> None:
+        """That of one result."""
+        self._of[n.arg[1]] = g.node
+
+    def pull(
+        self, n: Node, active: Collection[Node], receive: Callable[[Node, Cotangent], None]
+    ) -> None:
+        """Gives the sources of the results, of which n is one, their cotangents."""
+        if not self._of:
+            return
+        # an iteration may lead to none of the results that count, whose cotangents are 0 then
+        found = pulled(n, self._of, partial(vjp, tainted=True))
+        for s, g in zip(n.src, found, strict=True):
+            if g is not None and s in active:
+                receive(s, Cotangent(g, None, True))
 
 
 def _at_home(g: Node | None, device: str | None) -> Node | None:
@@ -134,7 +175,7 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
             n = stack.pop()
             assert n is not None
             src = n.src
-            for i in DIFFERENTIABLE[n.op]:
+            for i in _places(n):
                 if src[i] in active:
                     active[n] = None
                     break
@@ -143,8 +184,8 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
                     active[n] = None
         elif n not in seen:
             seen.add(n)
-            places = DIFFERENTIABLE.get(n.op)
-            if places is None:
+            places = _places(n)
+            if not places:
                 if n in wrt:
                     active[n] = None
                 continue
@@ -154,6 +195,13 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
                 if src[i] not in seen and src[i].dtype.kind == "f":
                     stack.append(src[i])
     return active
+
+
+def _places(n: Node) -> Sequence[int]:
+    """The sources by which a Node can be differentiated."""
+    if n.op in REGIONAL:
+        return [i for i, s in enumerate(n.src) if s.dtype.is_float]
+    return DIFFERENTIABLE.get(n.op, ())
 
 
 def _sum(a: Cotangent, b: Cotangent) -> Cotangent:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from ... import errors
 from . import dtype as dt
 from .dtype import DType
-from .op import ELEMENTWISE, LOOP_ONLY, MIXED, Op
+from .op import ELEMENTWISE, LOOP_ONLY, MIXED, REGIONAL, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
 from .site import Site, is_gradient, provenance, site_text, stated, user_site
 
@@ -291,6 +291,10 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
         return x.dtype, shape_of(op, x.shape, arg)
     if op is Op.IOTA:
         return dt.int64, (arg,)
+    if op in REGIONAL:
+        spec, k = arg
+        result: tuple[DType, Shape] = spec.result(k, src)
+        return result
     require(bool(src), op, "not a Graph op, or it needs an explicit dtype")
     x = src[0]
     match op:
@@ -477,11 +481,10 @@ def _rebuilt(n: Node, src: tuple[Node, ...]) -> Node:
 
 
 def rebuilt_over(roots: Iterable[Node], places: Mapping[Node, Node]) -> dict[Node, Node]:
-    """What every Node of these graphs becomes where others stand in the places of some."""
+    """What every Node of these graphs, down to these places, becomes where others stand there."""
     known = dict(places)
-    for n in toposort(roots):
-        if n not in known:
-            known[n] = rebuild(n, tuple(known[s] for s in n.src))
+    for n in toposort(roots, known):
+        known[n] = rebuild(n, tuple([known[s] for s in n.src]))
     return known
 
 
@@ -491,6 +494,8 @@ def show_arg(n: Node) -> str:
         return ""
     if isinstance(n.arg, DType):
         return n.arg.name
+    if n.op in REGIONAL:
+        return f"{n.arg[0]}, result {n.arg[1]}"
     return str(n.arg)
 
 
@@ -500,11 +505,16 @@ def type_of(n: Node) -> str:
 
 
 def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
-    """One line a Node: `%3 = add(%1, %2)  float32[4,5]  # file:line`."""
-    roots = list(roots)
-    names: dict[Node, str] = {}
+    """One line a Node: `%3 = add(%1, %2)  float32[4,5]  # file:line`; the body of a loop stands
+    below its first result."""
+    return "\n".join(_lines(list(roots), title, ())) + "\n"
+
+
+def _lines(roots: list[Node], title: str, params: tuple[Node, ...]) -> list[str]:
+    names = {p: f"%p{i}" for i, p in enumerate(params)}
     lines = [title]
-    for i, n in enumerate(toposort(roots)):
+    shown = set[Any]()
+    for i, n in enumerate(toposort(roots, names)):
         names[n] = f"%{i}"
         operands = ", ".join(
             [names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else [])
@@ -513,13 +523,21 @@ def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
         if n.site is not None:
             line = f"{line}  # {site_text(n.site[:2])}"
         lines.append(line)
+        if n.op in REGIONAL and (n.arg[0], n.src) not in shown:
+            shown.add((n.arg[0], n.src))
+            for region in n.arg[0].regions:
+                head = ", ".join(f"%p{k} {type_of(p)}" for k, p in enumerate(region.params))
+                inner = _lines(list(region.outputs), f"body({head})", region.params)
+                lines += [f"    {text}" for text in inner]
     lines.append("  return " + ", ".join(names[r] for r in roots))
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def verify(roots: Iterable[Node]) -> None:
-    """Re-infers every Node of a Graph and compares; raises GraphError."""
+    """Re-infers every Node of a Graph, and of those inside it, and compares; raises GraphError."""
     for n in toposort(roots):
+        for region in n.arg[0].regions if n.op in REGIONAL and not n.arg[1] else ():
+            verify(region.outputs)
         require(n.op not in LOOP_ONLY, n.op, "loop-level op in a Graph")
         if n.op in (Op.INPUT, Op.CONST):
             continue

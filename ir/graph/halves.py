@@ -5,7 +5,7 @@ move values.
 from __future__ import annotations
 
 from .graph import Node
-from .op import HINTS, LEAVES, VIEWS, Op
+from .op import HINTS, LEAVES, REGIONAL, VIEWS, Op
 
 TRANSPARENT = VIEWS | {Op.DETACH}
 
@@ -19,5 +19,5 @@ def computes_half(n: Node) -> bool:
     return n.op not in MOVES and any(s.dtype.is_half for s in n.src)
 
 
-# the ops that move values as they are, or convert them; all others compute
-MOVES = LEAVES | VIEWS | HINTS | {Op.CAST, Op.BITCAST, Op.WHERE, Op.GATHER, Op.ARGSORT}
+# the ops that move values as they are, or convert them, or compute in Graphs of their own
+MOVES = LEAVES | VIEWS | HINTS | REGIONAL | {Op.CAST, Op.BITCAST, Op.WHERE, Op.GATHER, Op.ARGSORT}

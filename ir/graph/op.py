@@ -97,6 +97,10 @@ class Op(Enum):
     KEEP = "keep"  # a hint: materialise this value
     # device: the same value in its memory; ends at frontend/lazy/transfers.py, no kernel has one
     COPY = "copy"
+    # (region.Loop, number): that result of a loop; sources: captured values, first carries, slices
+    LOOP = "loop"
+    # (region.Branch, number): that result of the Graph chosen by the first source
+    BRANCH = "branch"
     # (place, dtype, shape): what other parts of a Graph make of these, while it is in parts:
     # ir/parts
     ELSEWHERE = "elsewhere"
@@ -118,5 +122,6 @@ VIEWS = frozenset(
     {Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW}
 )
 INDEXED = frozenset({Op.GATHER, Op.SCATTER})
+REGIONAL = frozenset({Op.LOOP, Op.BRANCH})  # with Graphs inside: region.py
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE}  # what a program's Graph may have

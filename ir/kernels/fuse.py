@@ -9,7 +9,7 @@ values stay in registers and cache.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..graph.graph import Node, toposort
@@ -28,6 +28,17 @@ class Fused:
 
     kernels: list[Kernel]
     boundaries: list[Boundary]
+
+    def named(self, prefix: str) -> Fused:
+        """The same, where the names of kernels begin with something."""
+        if not prefix:
+            return self
+        kernels = [replace(k, name=prefix + k.name) for k in self.kernels]
+        boundaries = [
+            replace(b, producer=prefix + b.producer, consumer=prefix + b.consumer)
+            for b in self.boundaries
+        ]
+        return Fused(kernels, boundaries)
 
     @cached_property
     def read(self) -> set[Node]:

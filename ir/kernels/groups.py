@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Literal
 
 from ..graph.graph import Node
-from ..graph.op import SCANS, Op
+from ..graph.op import REGIONAL, SCANS, Op
 from ..graph.order import earliest_first
+from ..graph.region import together
 from .align import Form, Outer
 from .chain import ChainFinder
 from .chain_cost import why_parted
@@ -21,7 +22,9 @@ from .places import Read
 from .reason import Reason
 from .units import Units
 
-ALONE = frozenset({Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE, *SCANS})  # with loops of their own
+ALONE = frozenset(
+    {Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE, *REGIONAL, *SCANS}
+)  # with loops of their own
 
 Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads
 
@@ -80,6 +83,9 @@ class Fusion:
         self.serial = 0
         for u in units.order:
             self._add([u], Form({u: u.kept_vars()}))
+        for results in together(u.node for u in units.order).values():
+            members = [units.of[n] for n in results]
+            self._add(members, Form({u: u.kept_vars() for u in members}))
         products = products_of(units, self.users) if policy.contractions else {}
         windows = products_over_windows(units, self.users, products) if policy.windows else {}
         for product, anchor in (products | windows).items():

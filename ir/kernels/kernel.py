@@ -15,7 +15,7 @@ from typing import Literal
 from ..graph.graph import Node
 from ..graph.halves import TRANSPARENT
 from ..graph.index import Gathered, Index, Range, Var, mask_of, row_major, unravel, var
-from ..graph.op import ELEMENTWISE, SCANS, Op
+from ..graph.op import ELEMENTWISE, REGIONAL, SCANS, Op
 from ..graph.rewrite import constant_of
 from ..graph.shapes import Shape
 from ..graph.site import site_text
@@ -107,7 +107,7 @@ class Unit:
                 *reads_of(n.src[0], free),
                 *(r for s in n.src[1:] for r in reads_of(s, free[: n.src[1].ndim])),
             ]
-        if n.op is Op.ELSEWHERE:
+        if n.op is Op.ELSEWHERE or n.op in REGIONAL:
             return [r for s in n.src for r in reads_of(s, _free(s))]
         # a copy of a view, a leaf or a kept value
         return reads_of(n.src[0] if n.op is Op.KEEP else n, at)
@@ -248,7 +248,7 @@ class Chain:
         return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
 
-Kind = Literal["map", "rows", "contraction", "chain", "scan", "scatter", "sort"]
+Kind = Literal["map", "rows", "contraction", "chain", "scan", "scatter", "sort", "loop", "branch"]
 
 
 @dataclass(eq=False)
@@ -284,6 +284,8 @@ KINDS: dict[Op, Kind] = {
     Op.SCAN: "scan",
     Op.SCANMUL: "scan",
     Op.ARGSORT: "sort",
+    Op.LOOP: "loop",
+    Op.BRANCH: "branch",
     Op.REDUCE: "rows",
 }
 

@@ -10,16 +10,19 @@ are rounded, also through views.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from ..graph import dtype as dt
 from ..graph.dtype import DType
-from ..graph.graph import Node, toposort
+from ..graph.graph import Node, indices_of, toposort
 from ..graph.halves import TRANSPARENT, computes_half, is_sum
-from ..graph.op import Op
+from ..graph.op import REGIONAL, Op
+from ..graph.region import Loop, Shared, shared
 from .table import VALUES
 from .values import Array, Evaluator, convert, in_float32, with_halves
 
@@ -40,14 +43,22 @@ def run(
         uses.update(n.src)
     values: dict[Node, Array] = {}
     unrounded: dict[Node, Array] = {}  # of 16-bit products and sums, and of their views
+    evaluators = evaluators or EVALUATORS
+    results: dict[Shared, list[Array]] = {}  # of loops and branches
+    body = partial(run, evaluators=evaluators)
     with np.errstate(all="ignore"):
         for n in order:
             operands = [values[s] for s in n.src]
-            values[n] = (
-                np.asarray(leaves[n])
-                if n.op is Op.INPUT
-                else _evaluate(n, operands, unrounded, evaluators or EVALUATORS)
-            )
+            if n.op in REGIONAL:
+                if shared(n) not in results:
+                    results[shared(n)] = run_regions(n, operands, body)
+                values[n] = results[shared(n)][n.arg[1]]
+            else:
+                values[n] = (
+                    np.asarray(leaves[n])
+                    if n.op is Op.INPUT
+                    else _evaluate(n, operands, unrounded, evaluators)
+                )
             _check_kind(n, values[n])
             for s in n.src:
                 uses[s] -= 1
@@ -69,6 +80,39 @@ def _evaluate(
         unrounded[n] = in_float32(n, evaluate, *operands)
         return convert(unrounded[n], n.dtype)
     return np.asarray(evaluate(n, *operands))
+
+
+Body = Callable[[Sequence[Node], Mapping[Node, Array]], list[Array]]  # computes outputs of leaves
+
+
+def run_regions(n: Node, operands: Sequence[Array], body: Body) -> list[Array]:
+    """All results of the loop or branch of which n is one."""
+    spec = n.arg[0]
+    if isinstance(spec, Loop):
+        return _run_loop(spec, list(operands), body)
+    chosen = spec.regions[min(max(int(operands[0]), 0), len(spec.regions) - 1)]
+    return body(chosen.outputs, dict(zip(chosen.params, operands[1:], strict=True)))
+
+
+def _run_loop(loop: Loop, operands: list[Array], body: Body) -> list[Array]:
+    first, last = loop.captured, loop.captured + loop.carries
+    carries = operands[first:last]
+    shapes = [(n.dtype.numpy, (loop.length or 0, *n.shape)) for n in loop.body.outputs]
+    stacked = [np.zeros(shape, dtype) for dtype, shape in shapes[loop.carries :]]
+    for t in count() if loop.length is None else range(loop.length):
+        if loop.is_while and not carries[0]:
+            break
+        place = loop.length - 1 - t if loop.reverse and loop.length is not None else t
+        given = [*operands[:first], *carries, *(x[place] for x in operands[last:])]
+        try:
+            values = body(loop.body.outputs, dict(zip(loop.body.params, given, strict=True)))
+        except OutOfRange as found:
+            found.iterations.insert(0, t)
+            raise
+        carries = values[: loop.carries]
+        for whole, value in zip(stacked, values[loop.carries :], strict=True):
+            whole[place] = value
+    return [*carries, *stacked]
 
 
 def _check_kind(n: Node, value: Array) -> None:
@@ -145,24 +189,36 @@ def _unskew(n: Node, x: Array) -> Array:
     return out
 
 
-def _check_range(indices: Sequence[Array], axes: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    for index, axis in zip(indices, axes, strict=True):
-        wrong = index[(index < 0) | (index >= shape[axis])]
+class OutOfRange(IndexError):
+    """An index of a GATHER or SCATTER: the number `which` of it, at this place in row-major
+    order; in these iterations of loops."""
+
+    def __init__(self, n: Node, which: int, position: int, value: int) -> None:
+        _, axis, extent = indices_of(n)[which]
+        super().__init__(f"index {value} is out of range for axis {axis} of extent {extent}")
+        self.node, self.which, self.position, self.value = n, which, position, value
+        self.iterations: list[int] = []  # outermost first
+
+
+def _check_range(
+    n: Node, indices: Sequence[Array], axes: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    for which, (index, axis) in enumerate(zip(indices, axes, strict=True)):
+        wrong = np.flatnonzero((index < 0) | (index >= shape[axis]))
         if wrong.size:
-            raise IndexError(
-                f"index {wrong.flat[0]} is out of range for axis {axis} of extent {shape[axis]}"
-            )
+            place = int(wrong[0])
+            raise OutOfRange(n, which, place, int(index.flat[place]))
 
 
 def _gather(n: Node, x: Array, *indices: Array) -> Any:
-    _check_range(indices, n.arg, x.shape)
+    _check_range(n, indices, n.arg, x.shape)
     return np.moveaxis(x, n.arg, range(len(n.arg)))[indices]
 
 
 def scatter(n: Node, values: Array, *indices: Array, sums: np.dtype[Any] | None = None) -> Any:
     """One update after the other; `sums`: the dtype in which they are added."""
     axes, shape, *kind = n.arg
-    _check_range(indices, axes, shape)
+    _check_range(n, indices, axes, shape)
     out = (
         np.full(shape, dt.lowest(n.dtype), n.dtype.numpy)
         if kind

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..graph.graph import Node, toposort
-from ..graph.op import ELEMENTWISE, SCANS, Op
+from ..graph.op import ELEMENTWISE, REGIONAL, SCANS, Op
 from ..kernels.contraction import contracts
 from ..kernels.kernel import is_widening
 from ..kernels.units import inline_nodes
 
-COMPUTED = ELEMENTWISE | {Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.KEEP, Op.ELSEWHERE, *SCANS}
+COMPUTED = (
+    ELEMENTWISE | REGIONAL | {Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.KEEP, Op.ELSEWHERE, *SCANS}
+)
 
 
 class Flow:

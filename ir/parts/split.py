@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from ..graph.disjoint import DisjointSets
 from ..graph.graph import Node
-from ..graph.op import Op
+from ..graph.op import REGIONAL, Op
 from ..graph.repeats import Region, regions
 from .flow import Flow, levels_of
 from .part import Part, Strides, part_of
@@ -31,6 +31,8 @@ def parts_of(roots: Sequence[Node], strides: Strides) -> list[list[Part]]:
     """Equal parts together; nothing where too little repeats. What does not repeat is one part.
     `strides`: how inputs lie in memory."""
     flow = Flow(roots)
+    if any(n.op in REGIONAL for n in flow.order):  # whose results must stay together
+        return []
     found = regions(_labels(flow.order), LEAST_REGION) if len(flow.order) >= LEAST_NODES else []
     if sum(r.stop - r.start for r in found) * LEAST_SHARE < len(flow.order):
         return []

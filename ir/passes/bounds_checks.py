@@ -127,7 +127,8 @@ class CheckSite:
 
     `shift` is what separates a negative value from the index that was written
     (ir/graph/negative_indices.py). `kernel`: the Check looks at values instead
-    (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`.
+    (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`;
+    those in loops are counted, too.
     """
 
     what: str

@@ -11,46 +11,12 @@ from ..graph.graph import Node, reach
 from ..graph.index import row_major_strides
 from ..graph.op import Op
 from ..graph.order import Order
-from ..loops.loop import Buf, Loops
 from ..passes.bounds_checks import CheckSite
 from .arena import Block, place
-from .in_place import Accesses
-from .program import Call, Lifetime, Program, Ref, ValueLayout
+from .flat import Flat
+from .program import Lifetime, Program, Ref, ValueLayout
 from .run_order import Waits, least_peak, topological
-
-
-@dataclass(eq=False)
-class KernelStep:
-    """A kernel call before it has addresses: which Nodes its buffers hold."""
-
-    loops: Loops
-    params: tuple[int, ...]
-    parallel: tuple[bool, ...]
-    reads: list[Node]
-    writes: list[Node]
-    is_check: bool = False
-    early: bool = False  # a check of inputs only
-    watched: bool = False  # it checks what it computes
-    same: KernelStep | None = None  # one before with the same loops over the same buffers
-
-    @property
-    def scratch(self) -> tuple[Buf, ...]:
-        """The buffers after those of reads and writes: memory of this call alone."""
-        return self.loops.buffers[len(self.reads) + len(self.writes) :]
-
-    def in_place(self, source: Node, out: Node) -> bool:
-        """May what it writes take the memory of what it reads?"""
-        buffers = self.loops.buffers
-        return self._accesses.in_place(
-            buffers[self.reads.index(source)], buffers[len(self.reads) + self.writes.index(out)]
-        )
-
-    @cached_property
-    def _accesses(self) -> Accesses:
-        return self.same._accesses if self.same else Accesses(self.loops)
-
-
-Scratch = tuple[KernelStep, Buf]  # equal kernels have the same Buf
+from .step import Scratch, Step
 
 
 @dataclass
@@ -67,7 +33,7 @@ class Planner:
     )
 
 
-def plan(steps: list[KernelStep], p: Planner) -> Program:
+def plan(steps: list[Step], p: Planner) -> Program:
     """Orders the steps, decides donations and places intermediates by liveness."""
     outside = {*p.inputs, *p.outputs}
     after = _waits(steps)
@@ -75,26 +41,41 @@ def plan(steps: list[KernelStep], p: Planner) -> Program:
     donations = _donations(steps, order, after, p)
     sequence = least_peak(order.items, after, lambda n: 0 if n in outside else n.nbytes, p.enough)
     memory = _Memory(sequence, p, donations)
-    calls = [Call(s.loops, memory.refs(s), s.params, s.parallel, s.is_check) for s in sequence]
+    made, spans = Flat(), []
+    for s in sequence:
+        first = len(made.calls)
+        s.add_to(made, memory)
+        spans.append((first, max(first, len(made.calls) - 1)))
+    most = max(len(made.calls) - 1, 0)
+    spans = [(min(first, most), min(last, most)) for first, last in spans]
     outputs = tuple(ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
     return Program(
-        calls, tuple(p.values), outputs, memory.arena_bytes, donations, p.checks, memory.lifetimes()
+        made.calls,
+        tuple(p.values),
+        outputs,
+        memory.arena_bytes,
+        donations,
+        p.checks,
+        memory.lifetimes(spans),
+        tuple(made.blocks),
+        made.cursors,
+        tuple(made.counters),
     )
 
 
 # ---------------------------------------------------------------- what runs after what
 
 
-def _waits(steps: list[KernelStep]) -> Waits[KernelStep]:
+def _waits(steps: list[Step]) -> Waits[Step]:
     """A step runs after those that write what it reads, and after every check that does not need
     the step itself."""
     # an input that is an output too is read where it is
     writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}
     after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
-    needed: set[KernelStep] = set()  # by the checks so far
-    previous: KernelStep | None = None
+    needed: set[Step] = set()  # by the checks so far
+    previous: Step | None = None
 
-    def missing(s: KernelStep) -> set[KernelStep]:
+    def missing(s: Step) -> set[Step]:
         return after[s] - needed
 
     for check in [s for s in steps if s.is_check]:
@@ -106,22 +87,20 @@ def _waits(steps: list[KernelStep]) -> Waits[KernelStep]:
     return after
 
 
-def _let_wait(
-    steps: Iterable[KernelStep], check: KernelStep | None, after: Waits[KernelStep]
-) -> None:
+def _let_wait(steps: Iterable[Step], check: Step | None, after: Waits[Step]) -> None:
     if check is not None:
         for s in steps:
             after[s].add(check)
 
 
 def _donations(
-    steps: list[KernelStep], order: Order[KernelStep], after: Waits[KernelStep], p: Planner
+    steps: list[Step], order: Order[Step], after: Waits[Step], p: Planner
 ) -> dict[int, int]:
     """The wished donations that are safe; readers of the old value then run before."""
     if any((s.is_check and not s.early) or s.watched for s in steps):
         return {}  # a failing late check must leave every input as it was
     writer = {n: s for s in steps for n in s.writes}
-    readers: dict[Node, list[KernelStep]] = {}
+    readers: dict[Node, list[Step]] = {}
     for s in steps:
         for n in s.reads:
             readers.setdefault(n, []).append(s)
@@ -160,7 +139,7 @@ class _Memory:
     output's memory.
     """
 
-    def __init__(self, order: list[KernelStep], p: Planner, donations: dict[int, int]) -> None:
+    def __init__(self, order: list[Step], p: Planner, donations: dict[int, int]) -> None:
         self._order, self._p, self._donations = order, p, donations
         self._outputs = {n: i for i, n in enumerate(p.outputs)}
         self._last = {n: t for t, s in enumerate(order) for n in s.reads}
@@ -175,7 +154,7 @@ class _Memory:
             list(dict.fromkeys(b for b in self._blocks.values() if b not in inside))
         )
 
-    def _write(self, t: int, s: KernelStep) -> None:
+    def _write(self, t: int, s: Step) -> None:
         for n in s.writes:
             output = self._outputs.get(n)
             block = None if output in self._donations else self._overwritten(t, s, n)
@@ -190,7 +169,7 @@ class _Memory:
         for buf in s.scratch:
             self._blocks[s, buf] = Block(buf.size * buf.dtype.itemsize, t, t)
 
-    def _overwritten(self, t: int, s: KernelStep, n: Node) -> Block | None:
+    def _overwritten(self, t: int, s: Step, n: Node) -> Block | None:
         """The Block of a value that is not needed once this step has written n over it: the oldest,
         as of a sum that grows."""
         held = [
@@ -205,39 +184,37 @@ class _Memory:
                 return block
         return None
 
-    def refs(self, s: KernelStep) -> tuple[Ref, ...]:
-        """Where the arguments of a step are."""
-        return (
-            *map(self._read, s.reads),
-            *map(self._written, s.writes),
-            *(self._held((s, b)) for b in s.scratch),
-        )
-
     @cached_property
     def _inputs(self) -> dict[Node, Ref]:
         return {n: Ref("input", i) for i, n in enumerate(self._p.inputs)}
 
-    def _read(self, n: Node) -> Ref:
-        return self._inputs.get(n) or self._written(n)
+    def read(self, n: Node) -> Ref:
+        """Where a step finds a value."""
+        return self._inputs.get(n) or self.written(n)
 
-    def _written(self, n: Node) -> Ref:
-        return Ref("output", self._outputs[n]) if n in self._outputs else self._held(n)
+    def written(self, n: Node) -> Ref:
+        """Where a step puts a value."""
+        return Ref("output", self._outputs[n]) if n in self._outputs else self.held(n)
 
-    def _held(self, what: Node | Scratch) -> Ref:
+    def held(self, what: Node | Scratch) -> Ref:
+        """Where a Block lies."""
         block = self._blocks[what]
         output = self._inside.get(block)
         return Ref("arena", block.offset) if output is None else Ref("output", output)
 
-    def lifetimes(self) -> tuple[Lifetime, ...]:
-        """What every buffer holds, and when: the inputs, then what the steps write and use."""
+    def lifetimes(self, spans: Sequence[tuple[int, int]]) -> tuple[Lifetime, ...]:
+        """What every buffer holds, and when: the inputs, then what the steps write and use.
+        `spans`: the calls of each step, of which it has several where it is a loop."""
         places: dict[Node, int] = {}
-        out = [self._input(i, n) for i, n in enumerate(self._p.inputs)]
+        end = max((last for _, last in spans), default=0)
+        out = [self._input(i, n, spans) for i, n in enumerate(self._p.inputs)]
         for t, s in enumerate(self._order):
-            for n, ref in zip(s.writes, map(self._written, s.writes), strict=True):
+            first, own = spans[t]
+            for n, ref in zip(s.writes, map(self.written, s.writes), strict=True):
                 last = (
-                    len(self._order) - 1
+                    end
                     if ref.space == "output" and n in self._outputs
-                    else self._last.get(n, t)
+                    else spans[self._last.get(n, t)][1]
                 )
                 taken = self._instead.get(n)
                 instead = (
@@ -246,11 +223,15 @@ class _Memory:
                     else places[taken]
                 )
                 places[n] = len(out)
-                out.append(Lifetime(n.op.value, n.dtype, n.shape, ref, t, last, instead, n.site))
+                out.append(
+                    Lifetime(n.op.value, n.dtype, n.shape, ref, first, last, instead, n.site)
+                )
             out += [
-                Lifetime(b.name, b.dtype, (b.size,), self._held((s, b)), t, t) for b in s.scratch
+                Lifetime(b.name, b.dtype, (b.size,), self.held((s, b)), first, own)
+                for b in s.scratch
             ]
         return tuple(out)
 
-    def _input(self, i: int, n: Node) -> Lifetime:
-        return Lifetime("input", n.dtype, n.shape, Ref("input", i), 0, self._last.get(n, 0))
+    def _input(self, i: int, n: Node, spans: Sequence[tuple[int, int]]) -> Lifetime:
+        last = spans[self._last[n]][1] if n in self._last else 0
+        return Lifetime("input", n.dtype, n.shape, Ref("input", i), 0, last)

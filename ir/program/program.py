@@ -3,7 +3,8 @@ runtime/executable.py."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from ..graph.dtype import DType
@@ -15,11 +16,151 @@ from ..passes.bounds_checks import CheckSite
 
 @dataclass(frozen=True)
 class Ref:
-    """Where a kernel argument lives: input or output `number`, or byte offset `number` of the
-    arena."""
+    """Where a kernel argument lives: input or output `number`, byte offset `number` of the arena,
+    or where the cursor `number` points to."""
 
-    space: str  # "input" | "output" | "arena"
+    space: str  # "input" | "output" | "arena" | "cursor"
     number: int
+
+
+At = Callable[[Ref], Ref]
+
+
+# ---------------------------------------------------------------- loops and branches
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A cursor that starts `offset` bytes behind `start`, and moves by `step` bytes after each
+    iteration."""
+
+    cursor: Ref
+    start: Ref
+    offset: int
+    step: int
+
+    def moved(self, at: At) -> Moved:
+        """In another program."""
+        return replace(self, cursor=at(self.cursor), start=at(self.start))
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """Two buffers, `ways`, that are written in turn. `read` points at the last carry, at first at
+    `start`; `written` at the next one; `turn` holds what they differ in. The last carry belongs at
+    `end`."""
+
+    read: Ref
+    written: Ref
+    turn: Ref
+    start: Ref
+    ways: tuple[Ref, Ref]
+    end: Ref
+    nbytes: int
+
+    def moved(self, at: At) -> Swapped:
+        """In another program."""
+        first, second = self.ways
+        return Swapped(
+            at(self.read),
+            at(self.written),
+            at(self.turn),
+            at(self.start),
+            (at(first), at(second)),
+            at(self.end),
+            self.nbytes,
+        )
+
+
+@dataclass(frozen=True)
+class Held:
+    """A carry that stays at `end`, where `start` is copied to."""
+
+    start: Ref
+    end: Ref
+    nbytes: int
+
+    def moved(self, at: At) -> Held:
+        """In another program."""
+        return replace(self, start=at(self.start), end=at(self.end))
+
+
+@dataclass(frozen=True)
+class Span:
+    """The calls from `first` to before `stop`, and the loops and branches among them."""
+
+    first: int
+    stop: int
+    blocks: tuple[Block, ...] = ()
+
+    def moved(self, at: At, by: int) -> Span:
+        """In another program, whose call `by` is the first one here."""
+        blocks = tuple([b.moved(at, by) for b in self.blocks])
+        return Span(self.first + by, self.stop + by, blocks)
+
+
+@dataclass(frozen=True)
+class LoopBlock:
+    """A body that is repeated: `length` times, or while the byte `condition` is not 0, at most
+    `length` times. `counter` counts the iterations; `seen` is a word for the condition."""
+
+    body: Span
+    length: int | None
+    condition: Ref | None
+    counter: Ref
+    seen: Ref
+    cursors: tuple[Moved, ...]
+    swapped: tuple[Swapped, ...]
+    held: tuple[Held, ...]
+
+    def moved(self, at: At, by: int) -> LoopBlock:
+        """In another program, whose call `by` is the first one here."""
+        return replace(
+            self,
+            body=self.body.moved(at, by),
+            condition=None if self.condition is None else at(self.condition),
+            counter=at(self.counter),
+            seen=at(self.seen),
+            cursors=tuple([c.moved(at) for c in self.cursors]),
+            swapped=tuple([s.moved(at) for s in self.swapped]),
+            held=tuple([h.moved(at) for h in self.held]),
+        )
+
+    @property
+    def bodies(self) -> tuple[Span, ...]:
+        """Its body."""
+        return (self.body,)
+
+
+@dataclass(frozen=True)
+class BranchBlock:
+    """Of the bodies, one after the other, the one that the int64 `index` chooses runs; `seen` is a
+    word for it."""
+
+    index: Ref
+    bodies: tuple[Span, ...]
+    seen: Ref
+
+    def moved(self, at: At, by: int) -> BranchBlock:
+        """In another program, whose call `by` is the first one here."""
+        bodies = tuple([b.moved(at, by) for b in self.bodies])
+        return BranchBlock(at(self.index), bodies, at(self.seen))
+
+
+Block = LoopBlock | BranchBlock
+
+
+@dataclass(frozen=True)
+class Counter:
+    """The `word` that counts the iterations of a loop which has the checks from `first` to before
+    `stop`."""
+
+    first: int
+    stop: int
+    word: Ref
+
+
+# ---------------------------------------------------------------- programs
 
 
 @dataclass
@@ -84,7 +225,9 @@ class Program:
     """`donations[o] = i`: output o may be written into the memory of input i (bytes and layout
     agree).
 
-    `lifetimes`: the inputs, then what the calls write and use, in their order.
+    `lifetimes`: the inputs, then what the calls write and use, in their order. `blocks`: loops and
+    branches in order; `cursors`: how many words they need; `counters`: those that
+    count the iterations of loops with checks, outer ones first.
     """
 
     calls: list[Call]
@@ -94,3 +237,11 @@ class Program:
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()
     lifetimes: tuple[Lifetime, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    cursors: int = 0
+    counters: tuple[Counter, ...] = ()
+
+    @property
+    def span(self) -> Span:
+        """All calls."""
+        return Span(0, len(self.calls), self.blocks)

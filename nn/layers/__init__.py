@@ -17,6 +17,7 @@ from .padding import *
 from .piecewise import *
 from .pooling import *
 from .recurrent import *
+from .recurrent_networks import *
 from .resampling import *
 from .shape import *
 from .transformer import *

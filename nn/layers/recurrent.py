@@ -13,6 +13,7 @@ from ...frontend.tensor.binding import as_tensor, of_tensors
 from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
+from ..functional.recurrent import gru_step, lstm_step, rnn_step
 from ..module import Module, Parameter
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
@@ -81,8 +82,7 @@ class RNNCell(_Cell):
 
     @of_tensors
     def forward(self, x: Tensor, hx: Tensor | None = None) -> Tensor:
-        of_x, of_h = self._mapped(x, self._before(x, "hx", hx))
-        return ops.tanh(of_x + of_h) if self.nonlinearity == "tanh" else F.relu(of_x + of_h)
+        return rnn_step(*self._mapped(x, self._before(x, "hx", hx)), self.nonlinearity)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, nonlinearity={self.nonlinearity!r}"
@@ -116,10 +116,7 @@ class LSTMCell(_Cell):
             raise errors.ArgumentError("LSTMCell: the state hx is a pair (h, c)")
         pair = zip("hc", hx or (None, None), strict=True)
         h, c = (self._before(x, what, given) for what, given in pair)
-        of_x, of_h = self._mapped(x, h)
-        i, f, g, o = (of_x + of_h).chunk(4, axis=-1)
-        c = F.sigmoid(f) * c + F.sigmoid(i) * ops.tanh(g)
-        return F.sigmoid(o) * ops.tanh(c), c
+        return lstm_step(*self._mapped(x, h), c)
 
 
 class GRUCell(_Cell):
@@ -146,7 +143,4 @@ class GRUCell(_Cell):
     @of_tensors
     def forward(self, x: Tensor, hx: Tensor | None = None) -> Tensor:
         h = self._before(x, "hx", hx)
-        of_x, of_h = self._mapped(x, h)
-        (xr, xz, xn), (hr, hz, hn) = of_x.chunk(3, axis=-1), of_h.chunk(3, axis=-1)
-        r, z = F.sigmoid(xr + hr), F.sigmoid(xz + hz)
-        return (1 - z) * ops.tanh(xn + r * hn) + z * h
+        return gru_step(*self._mapped(x, h), h)

@@ -49,7 +49,8 @@ class Layout:
         self._plan_words()
 
     def _plan_words(self) -> None:
-        """words = bases[where] + offsets, the bases being inputs, outputs, the block and 0."""
+        """words = bases[where] + offsets, the bases being inputs, outputs, the block, 0 and
+        cursors."""
         image = self.image
         self.block = image.inputs + image.outputs
         places = [
@@ -73,6 +74,8 @@ class Layout:
     def _place(self, space: str, number: int) -> tuple[int, int]:
         if space == "arena":
             return self.block, number
+        if space == "cursor":
+            return self.block + 2 + number, 0
         if space == "input" and number in self.offsets:
             return self.block, self.offsets[number]
         return number + (self.image.inputs if space == "output" else 0), 0
@@ -94,16 +97,23 @@ class Words:
             self._head[:STATUS_BYTES].view(np.int64)[:] = NO_CHECK_FAILED
         counts = [len(launch.buffers) + len(launch.params) + 1 for launch in layout.image.launches]
         words = self._words.data.cast("B")
-        self.arguments = [
-            words[8 * (end - n) : 8 * end]
-            for n, end in zip(counts, accumulate(counts), strict=True)
+        self._spans = [
+            slice(end - n, end) for n, end in zip(counts, accumulate(counts), strict=True)
         ]
+        self.arguments = [words[8 * s.start : 8 * s.stop] for s in self._spans]
 
     def fill(self, addresses: Sequence[int], block: int) -> None:
         """Writes the arguments for these addresses of inputs and outputs."""
-        bases = np.array([*addresses, block, 0], np.int64)
+        bases = np.array([*addresses, block, *[0] * (1 + self._layout.image.cursors)], np.int64)
         np.take(bases, self._layout.where, out=self._words)
         self._words += self._layout.added
+        self._bases = bases
+
+    def move(self, launch: int, cursors: Sequence[int]) -> None:
+        """Writes the arguments of one launch for these addresses of cursors."""
+        self._bases[self._layout.block + 2 :] = cursors
+        span = self._spans[launch]
+        self._words[span] = self._bases[self._layout.where[span]] + self._layout.added[span]
 
     def upload(self, driver: Driver, inputs: Sequence[int], block: int) -> None:
         """Brings the inputs from the host, and a status that says that nothing has failed."""

@@ -94,7 +94,7 @@ class CudaExecutable(Runnable):
 
     def launch(self, frame: Frame, words: Sequence[int], block: int, progress: Progress) -> None:
         """All of a run, on the addresses of inputs and outputs."""
-        frame.words.fill(words, block)
+        frame.fill(words, block)
         start = perf_counter()
         if frame.events is not None:
             frame.events.start()
@@ -102,7 +102,7 @@ class CudaExecutable(Runnable):
         progress.issue(frame.rest)
         self.end(block)
         if self.timings is not None and frame.events is not None:
-            self.timings.add(frame.events.durations())
+            self.timings.add(frame.events.durations(self.timings.phases))
             self.timings.calls.append(perf_counter() - start)
 
     def begin(self, frame: Frame, inputs: Sequence[int], block: int) -> None:

@@ -15,6 +15,7 @@ from .devices import Gpu
 from .driver import bound
 from .image import CudaImage
 from .timed import Calls, Events
+from .walk import Walk
 
 
 @dataclass
@@ -61,7 +62,7 @@ class OnDevice(Protocol):
 class Frame:
     """What one running call needs of its own: arguments, and the launches that read them."""
 
-    __slots__ = ("_executable", "early", "events", "rest", "words")
+    __slots__ = ("_executable", "early", "events", "rest", "walk", "words")
 
     def __init__(self, executable: OnDevice) -> None:
         self._executable = executable
@@ -76,7 +77,18 @@ class Frame:
         self.early, self.rest = calls[: image.early], calls[image.early :]
         self.events = None if executable.timings is None else Events(driver)
         if self.events is not None:
-            self.early, self.rest = self.events.around(self.early), self.events.around(self.rest)
+            self.early = self.events.around(self.early, 0)
+            self.rest = self.events.around(self.rest, image.early)
+        self.walk = None
+        if image.table:
+            self.walk = Walk(executable.layout, self.words, self.rest, driver)
+            self.rest = [self.walk]
+
+    def fill(self, words: Sequence[int], block: int) -> None:
+        """Takes the addresses of inputs and outputs, and of the program's block."""
+        self.words.fill(words, block)
+        if self.walk is not None:
+            self.walk.start(words, block)
 
     def launch_rest(self) -> None:
         """The launches after the early checks, one by one, for a driver that captures them."""

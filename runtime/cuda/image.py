@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from functools import partial
 from typing import Any
 
 from ...ir.loops.loop import Loops
 from ...ir.passes.bounds_checks import CheckSite
 from ...ir.program.program import Call, Program
-from ..image import PlaceOf, SiteAt, chunk_count, packed_checks, unpacked_checks
+from ..commands import Table, parsed
+from ..image import PlaceOf, SiteAt, chunk_count, packed_checks, place, unpacked_checks
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Launch:
 class CudaImage:
     """`host[i]`: the bytes of input i, which is in host memory; other addresses are the device's.
 
-    `results`: bytes of outputs.
+    `results`: bytes of outputs. `table`: where there are loops or branches, launches and commands
+    in the words of `runtime/commands.py`, each phase being a launch whose number stands first; they
+    need so many `cursors`.
     """
 
     inputs: int
@@ -48,16 +52,21 @@ class CudaImage:
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()
     results: tuple[int, ...] = ()
+    table: tuple[int, ...] = ()
+    cursors: int = 0
 
     @property
     def early(self) -> int:
         """How many launches check inputs before anything is written.
 
-        A check that comes later protects no memory.
+        A check that comes later, or in a loop, protects no memory.
         """
-        return next(
-            (k for k, launch in enumerate(self.launches) if not launch.is_check), len(self.launches)
-        )
+        first = len(self.launches)
+        if self.table:
+            entries = parsed(self.table)
+            first = next((i for i, e in enumerate(entries) if e.is_command), len(entries))
+        checks = (k for k, launch in enumerate(self.launches[:first]) if not launch.is_check)
+        return next(checks, min(first, len(self.launches)))
 
 
 def image_of(
@@ -70,16 +79,34 @@ def image_of(
 
     shared(loops, i) are the bytes of phase i.
     """
-    launches = [
-        launch
-        for call, s in zip(program.calls, symbols, strict=True)
-        for launch in _launches(call, s, shared)
-    ]
+    of_calls = [_launches(call, s, shared) for call, s in zip(program.calls, symbols, strict=True)]
+    launches = [launch for some in of_calls for launch in some]
+    table = _table(program, list(map(len, of_calls))) if program.blocks else ()
     sizes = len(program.inputs), len(program.outputs), program.arena_bytes
     results = tuple(value.nbytes for value in program.outputs)
     return CudaImage(
-        *sizes, tuple(launches), dict(host or {}), program.donations, program.checks, results
+        *sizes,
+        tuple(launches),
+        dict(host or {}),
+        program.donations,
+        program.checks,
+        results,
+        table,
+        program.cursors,
     )
+
+
+def _table(program: Program, counts: Sequence[int]) -> tuple[int, ...]:
+    """Launches and commands. `counts`: the launches of each call."""
+
+    def add_call(table: Table, number: int) -> None:
+        for _ in range(counts[number]):
+            table.words += [table.phases, 0, 0, 0]
+            table.phases += 1
+
+    table = Table(partial(place, program), add_call)
+    table.add(program.span)
+    return tuple(table.words)
 
 
 def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> list[Launch]:
@@ -102,14 +129,29 @@ def pack(image: CudaImage, place_of: PlaceOf) -> bytes:
     """An image as bytes."""
     checks = packed_checks(image.checks, place_of)
     launches = [astuple(launch) for launch in image.launches]
-    tables = list(image.host.items()), list(image.donations.items()), checks, image.results
+    tables = (
+        list(image.host.items()),
+        list(image.donations.items()),
+        checks,
+        image.results,
+        image.table,
+        image.cursors,
+    )
     return json.dumps([image.inputs, image.outputs, image.arena_bytes, launches, *tables]).encode()
 
 
 def unpack(data: bytes, site_at: SiteAt) -> CudaImage:
     """What `pack` was given."""
-    inputs, outputs, arena, launches, host, donations, checks, results = json.loads(data)
-    tables = dict(host), dict(donations), unpacked_checks(checks, site_at), tuple(results)
+    inputs, outputs, arena, launches, host, donations, checks, *rest = json.loads(data)
+    results, table, cursors = rest
+    tables = (
+        dict(host),
+        dict(donations),
+        unpacked_checks(checks, site_at),
+        tuple(results),
+        tuple(table),
+        cursors,
+    )
     return CudaImage(inputs, outputs, arena, tuple(map(_launch, launches)), *tables)
 
 

@@ -48,7 +48,9 @@ class Replay:
         # runs by which replays are ahead of what making graphs has cost
         self._credit: float = WORTH * KEPT
         # a graph has no times between launches
-        self._is_possible = len(frame.rest) >= FEWEST and executable.timings is None
+        self._is_possible = (
+            len(frame.rest) >= FEWEST and executable.timings is None
+        )  # one walk, where there are loops
         self._failed: CheckFailed | None = None
 
     def execute(self) -> None:
@@ -73,7 +75,7 @@ class Replay:
         key = (block, *[words[i] for i in self._on_device])
         graph = self._graphs.pop(key, None)
         if graph is None or frame.early:
-            frame.words.fill(words, block)
+            frame.fill(words, block)
         executable.begin(frame, words, block)
         graph = graph or self._captured(key)
         if graph is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import graphs as g
 import numpy as np
+from fuzz_regions import REGIONS
 from harness import leaf
 from optable import HALVES
 from weft.ir.graph import dtype as dt
@@ -550,5 +551,5 @@ MOVES = [
     whole, whole, logic, hint,
     counter, largest, total, total, total, scan, gather, scatter, normalise, wide_rows,
     windowed_rows, shifted_product,
-    product, product, convolution,
+    product, product, convolution, *REGIONS,
 ]  # fmt: skip

@@ -24,6 +24,7 @@ OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
 ROOMS = (
     ("ir/graph",),
     ("ir/ops",),
+    ("ir/regions",),
     ("ir/gradient", "ir/analysis"),
     ("ir/kernels",),
     ("ir/parts",),
@@ -42,7 +43,7 @@ ROOMS = (
     ("frontend/functions",),
     ("frontend/windows", "frontend/selection"),
     ("frontend/tensor",),
-    ("frontend/gradients",),
+    ("frontend/gradients", "frontend/control"),
     ("frontend/jit",),
     ("frontend/modes",),
     ("frontend",),

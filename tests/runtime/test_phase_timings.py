@@ -20,6 +20,7 @@ from weft.compiler.programs import on_disk
 from weft.frontend.lazy import program_table, realize
 from weft.runtime import native
 from weft.runtime.code import known
+from weft.runtime.commands import HEADER
 from weft.runtime.executable import Executable
 from weft.runtime.threads import pool
 from weft.runtime.ticks import counter, seconds_of_runs
@@ -140,7 +141,7 @@ def test_every_chunk_that_threads_share_is_noted_once(threads: int) -> None:
     executable = last()
     table = [*executable._table]
     shared: dict[int, int] = {}  # chunks by phase
-    place = 3
+    place = HEADER
     for phase in range(table[0]):
         if table[place + 2] & 1:
             shared[phase] = table[place + 1]

@@ -1,0 +1,214 @@
+"""Loops and branches as steps. In: the results of one, the programs of its bodies. Out: calls of
+these, and the Block that repeats or chooses them.
+
+    captured values    stay where they are
+    slices             a cursor that moves by one element along the first axis each iteration
+    stacked results    another one
+    carries            in place, where the body may write the next one over the last; else two
+                       buffers take turns, so that the last one is in the result's
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ..graph import dtype as dt
+from ..graph.dtype import DType
+from ..graph.graph import Node
+from ..graph.index import row_major_strides
+from ..graph.region import Branch, Loop
+from .flat import Flat
+from .program import (
+    BranchBlock,
+    Counter,
+    Held,
+    LoopBlock,
+    Moved,
+    Program,
+    Ref,
+    Swapped,
+    ValueLayout,
+)
+from .step import Memory
+
+
+@dataclass(frozen=True, eq=False)
+class Bytes:
+    """Scratch memory of a loop, equal to no other."""
+
+    name: str
+    size: int
+    dtype: DType = dt.uint8
+
+
+@dataclass(eq=False)
+class RegionStep:
+    """`reads`: its sources, each once; `writes`: the results that are needed; `sources` of the
+    Nodes; `strides` of those sources that are inputs; `programs`: those of its bodies."""
+
+    spec: Loop | Branch
+    sources: tuple[Node, ...]
+    reads: list[Node]
+    writes: list[Node]
+    strides: Mapping[Node, tuple[int, ...]]
+    programs: tuple[Program, ...]
+    checks: range = range(0)  # those of its bodies
+    watched: bool = False
+    early = False
+
+    @property
+    def is_check(self) -> bool:
+        """Of some body."""
+        return any(call.is_check for p in self.programs for call in p.calls)
+
+    @cached_property
+    def results(self) -> dict[int, Node]:
+        """The results that are needed, by number."""
+        return {n.arg[1]: n for n in self.writes}
+
+    @cached_property
+    def scratch(self) -> Sequence[Bytes]:
+        """The arena of its bodies, carries that nobody needs at the end, second buffers."""
+        return [b for b in (self._arena, *self._last.values(), *self._second.values()) if b]
+
+    @cached_property
+    def _arena(self) -> Bytes | None:
+        nbytes = max(p.arena_bytes for p in self.programs)
+        return Bytes("body", nbytes) if nbytes else None
+
+    @cached_property
+    def _last(self) -> dict[int, Bytes]:
+        """For results that nobody needs: carries, as a rule."""
+        spec = self.spec
+        missing = [k for k in range(spec.results) if k not in self.results]
+        sizes = [spec.regions[0].outputs[k].nbytes for k in missing]
+        if isinstance(spec, Loop):
+            often = [1 if k < spec.carries else spec.length or 0 for k in missing]
+            sizes = [size * n for size, n in zip(sizes, often, strict=True)]
+        return {k: Bytes("unused", size) for k, size in zip(missing, sizes, strict=True)}
+
+    @cached_property
+    def _second(self) -> dict[int, Bytes]:
+        """For carries that are not written in place."""
+        if not isinstance(self.spec, Loop):
+            return {}
+        places = (k for k in range(self.spec.carries) if not self._is_held(k))
+        return {k: Bytes("carry", self.spec.body.outputs[k].nbytes) for k in places}
+
+    def _is_held(self, k: int) -> bool:
+        return k in self.programs[0].donations
+
+    def in_place(self, source: Node, out: Node) -> bool:
+        """The first value of a carry that is written in place, and nothing else here."""
+        spec, k = self.spec, out.arg[1]
+        return (
+            isinstance(spec, Loop)
+            and k < spec.carries
+            and self._is_held(k)
+            and self.sources[spec.captured + k] is source
+            and self.sources.count(source) == 1
+        )
+
+    # ------------------------------------------------------------ calls
+
+    def add_to(self, made: Flat, memory: Memory) -> None:
+        """The calls of its bodies, and one Block."""
+        sources = [memory.read(s) for s in self.sources]
+        arena = memory.held((self, self._arena)) if self._arena else None
+        if isinstance(self.spec, Branch):
+            self._add_branch(made, memory, sources, arena)
+        else:
+            self._add_loop(self.spec, made, memory, sources, arena)
+
+    def _result(self, memory: Memory, k: int) -> Ref:
+        """Where result k belongs."""
+        if k in self.results:
+            return memory.written(self.results[k])
+        return memory.held((self, self._last[k]))
+
+    def _add_branch(
+        self, made: Flat, memory: Memory, sources: Sequence[Ref], arena: Ref | None
+    ) -> None:
+        outputs = [self._result(memory, k) for k in range(self.spec.results)]
+        seen = made.cursor()
+        bodies = [made.embed(p, sources[1:], outputs, arena) for p in self.programs]
+        made.blocks.append(BranchBlock(sources[0], tuple(bodies), seen))
+
+    def _add_loop(
+        self, spec: Loop, made: Flat, memory: Memory, sources: Sequence[Ref], arena: Ref | None
+    ) -> None:
+        first, last = spec.captured, spec.captured + spec.carries
+        held, swapped, read, written = [], [], [], []
+        for k, start in enumerate(sources[first:last]):
+            end, nbytes = self._result(memory, k), spec.body.outputs[k].nbytes
+            if self._is_held(k):
+                held.append(Held(start, end, nbytes))
+                read.append(end)
+                written.append(end)
+                continue
+            ways = end, memory.held((self, self._second[k]))
+            if not spec.is_while and (spec.length or 0) % 2 == 0:
+                ways = ways[::-1]
+            pair = Swapped(made.cursor(), made.cursor(), made.cursor(), start, ways, end, nbytes)
+            swapped.append(pair)
+            read.append(pair.read)
+            written.append(pair.written)
+        moved = [
+            self._moved(made, spec, ref, self.strides.get(n) or row_major_strides(n.shape), n.dtype)
+            for ref, n in zip(sources[last:], self.sources[last:], strict=True)
+        ]
+        slices = len(moved)
+        for k in range(spec.carries, spec.results):
+            out = spec.body.outputs[k]
+            strides = (out.size, *row_major_strides(out.shape))
+            moved.append(self._moved(made, spec, self._result(memory, k), strides, out.dtype))
+        cursors = [m.cursor for m in moved]
+        counter, seen = made.cursor(), made.cursor()
+        if self.checks:
+            made.counters.append(Counter(self.checks.start, self.checks.stop, counter))
+        body = made.embed(
+            _guarding(self.programs[0]) if self.watched else self.programs[0],
+            [*sources[:first], *read, *cursors[:slices]],
+            [*written, *cursors[slices:]],
+            arena,
+        )
+        block = LoopBlock(
+            body,
+            spec.length,
+            read[0] if spec.is_while else None,
+            counter,
+            seen,
+            tuple(moved),
+            tuple(swapped),
+            tuple(held),
+        )
+        made.blocks.append(block)
+
+    def _moved(
+        self, made: Flat, spec: Loop, ref: Ref, strides: Sequence[int], dtype: DType
+    ) -> Moved:
+        step = strides[0] * dtype.itemsize
+        if spec.reverse:
+            return Moved(made.cursor(), ref, step * ((spec.length or 1) - 1), -step)
+        return Moved(made.cursor(), ref, 0, step)
+
+
+def _guarding(program: Program) -> Program:
+    """The same, left at once when a kernel has met a wrong value: in that iteration."""
+    return replace(program, calls=[replace(call, is_check=True) for call in program.calls])
+
+
+def layouts(
+    spec: Loop | Branch, sources: Sequence[Node], strides: Mapping[Node, tuple[int, ...]]
+) -> list[ValueLayout]:
+    """How the arguments of a body lie in memory, given the strides of sources: carries densely."""
+    of = [strides.get(s) or row_major_strides(s.shape) for s in sources]
+    if isinstance(spec, Branch):
+        return [ValueLayout(s.dtype, s.shape, o) for s, o in zip(sources[1:], of[1:], strict=True)]
+    first, last = spec.captured, spec.captured + spec.carries
+    params = spec.body.params
+    of[first:last] = [row_major_strides(p.shape) for p in params[first:last]]
+    of[last:] = [o[1:] for o in of[last:]]
+    return [ValueLayout(p.dtype, p.shape, o) for p, o in zip(params, of, strict=True)]

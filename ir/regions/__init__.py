@@ -1,0 +1,1 @@
+"""Graphs inside a Node, in the making: what a body captures, loops opened and closed."""

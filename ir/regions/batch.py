@@ -1,0 +1,195 @@
+"""Batching. In: a Graph over leaves, and for each leaf a stack of values along a new first axis.
+Out: the Graph of all at once, each value stacked along a first axis.
+
+before    sum_k(x[k] * w[k, j])              after    sum_k(X[b, k] * w[k, j])
+
+What does not depend on a leaf stays as it is, and is repeated along the first axis where it meets
+what does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..graph import dtype as dt
+from ..graph.graph import Node, const, expand, expand_to, node, permute, rebuild, toposort
+from ..graph.op import ELEMENTWISE, HINTS, REGIONAL, Op
+from ..graph.region import Branch, Loop, unnumbered
+from ..graph.site import provenance
+from ..ops.nodes import where
+from .body import Carry, OpenBranch, OpenLoop
+
+
+class NotBatched(Exception):
+    """There is no rule for an op here."""
+
+
+class Value(NamedTuple):
+    """What a Node has become: with the first axis, or as it was."""
+
+    node: Node
+    is_stacked: bool
+
+
+def batched(roots: Sequence[Node], stacks: Mapping[Node, Node], extent: int) -> list[Node]:
+    """The roots for all values of the leaves in `stacks`, which have `extent` of each. Raises
+    NotBatched for a loop whose condition depends on a leaf."""
+    made = _Batch({leaf: Value(n, True) for leaf, n in stacks.items()}, extent)
+    return [made.stack(v) for v in made.of(roots)]
+
+
+class _Batch:
+    def __init__(self, known: dict[Node, Value], extent: int) -> None:
+        self.extent, self.known = extent, known
+        self._results: dict[object, list[Node]] = {}
+
+    def of(self, roots: Sequence[Node]) -> list[Value]:
+        """What the roots become."""
+        known = self.known
+        with provenance(None) as here:
+            for n in toposort(roots, dict.fromkeys(known)):
+                here.move(n.site)
+                src = [known[s] for s in n.src]
+                if any(s.is_stacked for s in src):
+                    known[n] = Value(self._made(n, src), True)
+                else:
+                    known[n] = Value(rebuild(n, tuple([s.node for s in src])), False)
+        return [known[r] for r in roots]
+
+    def stack(self, v: Value) -> Node:
+        """A value with the first axis."""
+        return v.node if v.is_stacked else expand(v.node, ((0, self.extent),))
+
+    def _made(self, n: Node, src: list[Value]) -> Node:
+        if n.op in ELEMENTWISE or n.op in HINTS or n.op is Op.COPY:
+            return node(n.op, map(self.stack, src), n.arg)
+        if n.op in REGIONAL:
+            return self._result(n, src)
+        if n.op is Op.GATHER:
+            return self._gathered(n, src)
+        if n.op is Op.SCATTER:
+            return self._scattered(n, src)
+        return node(n.op, (src[0].node,), ARGUMENTS[n.op](n.arg, self.extent))
+
+    # ------------------------------------------------------------ indices
+
+    def _own(self, indices: Sequence[Value]) -> list[Node]:
+        """The place along the first axis, and the indices there."""
+        stacked = [self.stack(i) for i in indices]
+        places = node(Op.IOTA, (), self.extent)
+        shape = stacked[0].shape
+        return [expand(places, tuple([(a, shape[a]) for a in range(1, len(shape))])), *stacked]
+
+    def _gathered(self, n: Node, src: list[Value]) -> Node:
+        x, *indices = src
+        axes = tuple([a + 1 for a in n.arg])
+        if not any(i.is_stacked for i in indices):
+            out = node(Op.GATHER, [s.node for s in src], axes)
+            count = indices[0].node.ndim  # behind which the first axis stands
+            return permute(out, (count, *(a for a in range(out.ndim) if a != count)))
+        if not x.is_stacked:
+            return node(Op.GATHER, (x.node, *map(self.stack, indices)), n.arg)
+        return node(Op.GATHER, (x.node, *self._own(indices)), (0, *axes))
+
+    def _scattered(self, n: Node, src: list[Value]) -> Node:
+        values, indices = self.stack(src[0]), src[1:]
+        axes, shape, *kind = n.arg
+        own, whole = tuple([a + 1 for a in axes]), (self.extent, *shape)
+        if any(i.is_stacked for i in indices):
+            return node(Op.SCATTER, (values, *self._own(indices)), ((0, *own), whole, *kind))
+        count = indices[0].node.ndim
+        order = (*range(1, count + 1), 0, *range(count + 1, values.ndim))
+        at = [i.node for i in indices]
+        return node(Op.SCATTER, (permute(values, order), *at), (own, whole, *kind))
+
+    # ------------------------------------------------------------ loops and branches
+
+    def _result(self, n: Node, src: list[Value]) -> Node:
+        spec, k = n.arg
+        key = spec, n.src
+        if key not in self._results:
+            is_loop = isinstance(spec, Loop)
+            self._results[key] = self._loop(spec, src) if is_loop else self._branch(spec, src)
+        result: Node = self._results[key][k]
+        return result
+
+    def _leaf(self, p: Node, is_stacked: bool) -> Value:
+        """A leaf for what a parameter becomes."""
+        shape = (self.extent, *p.shape) if is_stacked else p.shape
+        return Value(unnumbered(p.dtype, shape), is_stacked)
+
+    def _body(self, outputs: Sequence[Node], known: Mapping[Node, Value]) -> list[Node]:
+        inner = _Batch(dict(known), self.extent)
+        return [inner.stack(v) for v in inner.of(outputs)]
+
+    def _loop(self, spec: Loop, src: list[Value]) -> list[Node]:
+        """Every carry is stacked."""
+        if spec.is_while:
+            raise NotBatched
+        first, last = spec.captured, spec.captured + spec.carries
+        params = spec.body.params
+        known = dict(zip(params, src[:first], strict=False))
+        known |= {p: self._leaf(p, True) for p in params[first:last]}
+        known |= {
+            p: self._leaf(p, s.is_stacked) for p, s in zip(params[last:], src[last:], strict=True)
+        }
+        new = self._body(spec.body.outputs, known)
+        made = OpenLoop(
+            [
+                Carry(known[p].node, self.stack(s), n)
+                for p, s, n in zip(params[first:last], src[first:last], new, strict=False)
+            ],
+            [
+                (known[p].node, _second_first(s.node) if s.is_stacked else s.node)
+                for p, s in zip(params[last:], src[last:], strict=True)
+            ],
+            new[spec.carries :],
+            spec.length,
+            reverse=spec.reverse,
+        ).close()
+        return [*made[: spec.carries], *map(_second_first, made[spec.carries :])]
+
+    def _branch(self, spec: Branch, src: list[Value]) -> list[Node]:
+        index, arguments = src[0], src[1:]
+        params = spec.regions[0].params
+        if index.is_stacked:
+            known = dict(zip(params, arguments, strict=True))
+            return self._chosen(index.node, [self._body(r.outputs, known) for r in spec.regions])
+        leaves = [self._leaf(p, s.is_stacked) for p, s in zip(params, arguments, strict=True)]
+        known = dict(zip(params, leaves, strict=True))
+        ways = [self._body(r.outputs, known) for r in spec.regions]
+        given = [(leaf.node, s.node) for leaf, s in zip(leaves, arguments, strict=True)]
+        return OpenBranch(index.node, given, ways).close()
+
+    def _chosen(self, index: Node, ways: Sequence[list[Node]]) -> list[Node]:
+        """Each takes its own: all branches are computed."""
+        out = ways[-1]
+        for k in range(len(ways) - 2, -1, -1):
+            above = node(Op.LT, (expand_to(const(k, dt.int64), index.shape), index))
+            out = [
+                where(expand(above, tuple([*enumerate(a.shape)][1:])), b, a)
+                for a, b in zip(ways[k], out, strict=True)
+            ]
+        return out
+
+
+def _second_first(n: Node) -> Node:
+    """With the first two axes exchanged."""
+    return permute(n, (1, 0, *range(2, n.ndim)))
+
+
+ARGUMENTS: dict[Op, Callable[[Any, int], Any]] = {
+    Op.REDUCE: lambda arg, _: (arg[0], tuple([a + 1 for a in arg[1]])),
+    Op.SCAN: lambda arg, _: arg + 1,
+    Op.SCANMUL: lambda arg, _: arg + 1,
+    Op.ARGSORT: lambda arg, _: (arg[0] + 1, arg[1]),
+    Op.RESHAPE: lambda arg, n: (n, *arg),
+    Op.PERMUTE: lambda arg, _: (0, *(a + 1 for a in arg)),
+    Op.FLIP: lambda arg, _: tuple([a + 1 for a in arg]),
+    Op.SLICE: lambda arg, n: ((0, n, 1), *arg),
+    Op.PAD: lambda arg, _: ((0, 0, 0), *arg),
+    Op.EXPAND: lambda arg, _: tuple([(a + 1, d) for a, d in arg]),
+    Op.SKEW: lambda arg, _: (arg[0] + 1, arg[1] + 1, arg[2]),
+    Op.UNSKEW: lambda arg, _: (arg[0] + 1, arg[1] + 1, arg[2]),
+}

@@ -1,0 +1,309 @@
+"""wf.scan, fori_loop, while_loop and map: beside the same loops written in Python, with derivatives
+of both orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import weft as wf
+from effort import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from weft import errors
+
+Body = Callable[[Any, Any], tuple[Any, Any]]
+rng = np.random.default_rng(0)
+
+
+def draw(*shape: int) -> wf.Tensor:
+    return wf.tensor(rng.standard_normal(shape) * 0.5, requires_grad=True)
+
+
+def unrolled(f: Body, carry: Any, xs: wf.Tensor, reverse: bool = False) -> tuple[Any, Any]:
+    ys = []
+    for t in range(len(xs))[:: -1 if reverse else 1]:
+        carry, y = f(carry, xs[t])
+        ys.append(y)
+    return carry, wf.stack(ys[:: -1 if reverse else 1])
+
+
+# ---------------------------------------------------------------- values and derivatives
+
+W, B = draw(3, 3), draw(3)
+# each takes a carry of shape (2, 3) and an element of that shape
+STEPS: dict[str, Callable[[wf.Tensor, wf.Tensor], wf.Tensor]] = {
+    "linear": lambda c, x: c @ W + x,
+    "recurrent": lambda c, x: (c @ W + x + B).tanh(),
+    "gated": lambda c, x: c.sigmoid() * x + (1 - c.sigmoid()) * c,
+    "where": lambda c, x: wf.where(c > x, (c + 2).abs().sqrt(), x * c),
+    "softmax": lambda c, x: wf.softmax(c, -1) * x + c * 0.5,
+    "gather": lambda c, x: c.take(wf.tensor([2, 0, 1]), 1) * 0.5 + x,
+    "sum": lambda c, x: c - c.sum(0, keepdims=True) * 0.1 + x.exp() * 0.1,
+    "inner loop": lambda c, x: wf.fori_loop(0, 3, lambda i, v: v * 0.7 + x * i * 0.1, c),
+    "branch": lambda c, x: wf.cond(c.sum() > x.sum(), lambda: c * 0.5 + x, lambda: c * W[0] - x),
+}
+EMITS: dict[str, Callable[[wf.Tensor, wf.Tensor], wf.Tensor]] = {
+    "carry": lambda c, _: c,
+    "sum": lambda c, x: (c * x).sum(),
+    "product": lambda c, _: c @ W,
+}
+
+
+def losses(last: Any, ys: wf.Tensor) -> wf.Tensor:
+    return (last * last).sum() + (ys * ys.detach().cos()).sum()
+
+
+@pytest.mark.parametrize("step", STEPS)
+@given(data=st.data())
+@examples(4)
+def test_a_scan_is_the_loop_that_it_replaces(step: str, data: st.DataObject) -> None:
+    """Values, first and second derivatives."""
+    emit = data.draw(st.sampled_from(sorted(EMITS)))
+    length, reverse = data.draw(st.sampled_from([1, 2, 5])), data.draw(st.booleans())
+    first, xs = draw(2, 3), draw(length, 2, 3)
+
+    def body(c: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        new = STEPS[step](c, x)
+        return new, EMITS[emit](new, x)
+
+    wrt = [first, xs, W, B]
+    found, wanted = [], []
+    for out, made in (
+        (found, wf.scan(body, first, xs, reverse=reverse)),
+        (wanted, unrolled(body, first, xs, reverse)),
+    ):
+        loss = losses(*made)
+        gradients = wf.grad(loss, wrt, allow_unused=True)
+        second = wf.grad(sum((g * g).sum() for g in gradients), wrt, allow_unused=True)
+        out += [*made, *gradients, *second]
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-8, atol=1e-9)
+
+
+def test_bits_are_those_of_the_unrolled_loop() -> None:
+    x = wf.tensor(rng.standard_normal((7, 40, 50)).astype(np.float32))
+
+    def body(c: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        c = (c * 0.5 + x).tanh()
+        return c, c.sum(-1)
+
+    for a, b in zip(
+        wf.scan(body, wf.zeros((40, 50)), x), unrolled(body, wf.zeros((40, 50)), x), strict=True
+    ):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_gradients_equal_central_differences() -> None:
+    def f(first: wf.Tensor, xs: wf.Tensor, w: wf.Tensor) -> wf.Tensor:
+        last, ys = wf.scan(lambda c, x: ((c @ w + x).tanh(), c.sum()), first, xs)
+        return last.sum() + ys.sum()
+
+    wf.check_grad(f, rng.standard_normal((2, 3)), rng.standard_normal((4, 2, 3)), W.numpy())
+
+
+@pytest.mark.parametrize("length", [0, 1])
+def test_short_loops(length: int) -> None:
+    xs = wf.ones((length, 3))
+    last, ys = wf.scan(lambda c, x: (c + x, c * 2), wf.ones(3), xs)
+    assert ys.shape == (length, 3)
+    np.testing.assert_array_equal(last.numpy(), np.full(3, 1.0 + length))
+    np.testing.assert_array_equal(ys.numpy(), np.full((length, 3), 2.0))
+
+
+# ---------------------------------------------------------------- structures
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass
+class Point:
+    x: Any
+    y: Any
+
+
+def named(a: Any, b: Any) -> dict[str, Any]:
+    return {"a": a, "b": b}
+
+
+@pytest.mark.parametrize("kind", [named, Pair, Point, lambda a, b: (a, [b])])
+def test_carries_keep_their_structure(kind: Callable[[Any, Any], Any]) -> None:
+    leaves = wf.frontend.tensor.tree.leaves
+
+    def body(c: Any, x: wf.Tensor) -> tuple[Any, Any]:
+        a, b = leaves(c)
+        return kind(b, a + x), kind(a, None)
+
+    last, ys = wf.scan(body, kind(wf.tensor(0.0), 1.0), wf.tensor([1.0, 2.0, 3.0]))
+    assert type(last) is type(kind(0, 0)) is type(ys)
+    assert [t.item() for t in leaves(last)] == [3.0, 4.0]
+    assert leaves(ys)[0].tolist() == [0.0, 1.0, 1.0]
+
+
+# ---------------------------------------------------------------- the other loops
+
+
+def test_a_counted_loop_counts() -> None:
+    assert wf.fori_loop(3, 7, lambda i, c: c * 10 + i, 0).item() == 3456
+    assert wf.fori_loop(7, 3, lambda i, c: c * 10 + i, 5).item() == 5
+    assert wf.fori_loop(wf.tensor(3), wf.tensor(7), lambda i, c: c * 10 + i, 0).item() == 3456
+
+
+def test_a_while_loop_stops_when_its_data_say_so() -> None:
+    @wf.jit
+    def steps(n: wf.Tensor) -> wf.Tensor:
+        def collatz(c: tuple[wf.Tensor, wf.Tensor]) -> tuple[wf.Tensor, wf.Tensor]:
+            n, steps = c
+            return wf.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1
+
+        return wf.while_loop(lambda c: c[0] != 1, collatz, (n, 0))[1]
+
+    assert [steps(wf.tensor(n)).item() for n in (1, 6, 27)] == [0, 8, 111]
+
+
+def test_a_bounded_while_loop_has_a_gradient() -> None:
+    def grown(x: wf.Tensor) -> wf.Tensor:
+        return wf.while_loop(lambda c: c < 10.0, lambda c: c * (1 + x), x + 0.3, max_steps=20)
+
+    wf.check_grad(grown, np.array(0.3))
+    assert wf.while_loop(lambda c: c < 10.0, lambda c: c + 1.0, 0.0, max_steps=3).item() == 3.0
+    x = wf.tensor(1.0, requires_grad=True)
+    with pytest.raises(errors.GradientError, match="max_steps"):
+        wf.while_loop(lambda c: c < 10.0, lambda c: c * 2, x).backward()
+
+
+def test_map_stacks_what_the_function_gives() -> None:
+    x = draw(4, 3)
+    np.testing.assert_allclose(wf.map(lambda r: r @ W, x).numpy(), (x @ W).numpy(), rtol=1e-12)
+
+
+# ---------------------------------------------------------------- what bodies do besides
+
+
+def test_assignments_pass_from_iteration_to_iteration() -> None:
+    p = wf.tensor([1.0, 2.0])
+
+    def body(c: wf.Tensor, _: None) -> tuple[wf.Tensor, wf.Tensor]:
+        p.assign(p * 2 + c)
+        return c + 1, p.sum()
+
+    _, sums = wf.scan(body, 0.0, length=3)
+    assert p.tolist() == [12.0, 20.0]
+    assert sums.tolist() == [6.0, 14.0, 32.0]
+
+
+def test_optimizer_steps_in_a_loop_are_steps() -> None:
+    def trained(in_a_loop: bool) -> list[np.ndarray[Any, Any]]:
+        wf.manual_seed(0)
+        net = wf.nn.Sequential(wf.nn.Linear(3, 4), wf.nn.ReLU(), wf.nn.Linear(4, 1))
+        optimizer = wf.nn.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        data = np.random.default_rng(0)
+        xs, ys = (wf.tensor(data.standard_normal((6, 5, k)).astype(np.float32)) for k in (3, 1))
+
+        def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+            optimizer.zero_grad()
+            loss = ((net(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        if in_a_loop:
+            _, losses = wf.scan(lambda _, xy: (None, step(*xy)), None, (xs, ys))
+            wf.realize(losses)
+        else:
+            compiled = wf.jit(step)
+            losses = wf.stack([compiled(xs[t], ys[t]) for t in range(6)])
+        return [losses.numpy(), *(p.numpy() for p in net.parameters())]
+
+    for a, b in zip(trained(True), trained(False), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_random_numbers_differ_from_iteration_to_iteration() -> None:
+    wf.manual_seed(0)
+    drawn = wf.scan(lambda c, _: (c, wf.rand(100)), None, length=20)[1].numpy()
+    assert len(np.unique(drawn)) > 1900
+    assert abs(drawn.mean() - 0.5) < 0.05
+
+
+def test_many_iterations_compile_once() -> None:
+    built = wf.frontend.lazy.program_table.statistics
+    doubled = wf.jit(lambda n: wf.fori_loop(0, n, lambda i, c: c + i, 0))
+    doubled(wf.tensor(1))
+    before = built["built"]
+    assert doubled(wf.tensor(100_000)).item() == 4999950000
+    assert built["built"] == before
+
+
+def test_threads_do_not_change_bits() -> None:
+    x = wf.tensor(rng.standard_normal((5, 300, 300)).astype(np.float32) * 0.1)
+
+    def run() -> np.ndarray[Any, Any]:
+        return wf.scan(lambda c, x: ((c @ x).tanh(), None), wf.ones((300, 300)), x)[0].numpy()
+
+    with wf.options.override(num_threads=1):
+        one = run()
+    np.testing.assert_array_equal(one, run())
+
+
+# ---------------------------------------------------------------- bad input
+
+
+def test_errors_show_both_sides() -> None:
+    with pytest.raises(errors.ShapeError, match=r"carry is float32\[3\] before .* float64\[3\]"):
+        wf.scan(lambda c, x: (c.double(), x), wf.zeros(3), wf.zeros((2, 3)))
+    with pytest.raises(errors.ShapeError, match=r"carry 1 is int64\[\] before .* int64\[2\]"):
+        wf.fori_loop(0, 3, lambda i, c: (c[0], wf.stack([i, i])), (1, 2))
+    with pytest.raises(errors.ShapeError, match="structure"):
+        wf.while_loop(lambda c: c[0] < 3, lambda c: (c[0], c), (1, 2))
+    with pytest.raises(errors.ShapeError, match="differ in length"):
+        wf.scan(lambda c, x: (c, None), 0, (wf.zeros(3), wf.zeros(4)))
+    with pytest.raises(errors.ArgumentError, match="length"):
+        wf.scan(lambda c, x: (c, None), 0)
+    with pytest.raises(errors.DTypeError, match=r"\(carry, y\)"):
+        wf.scan(lambda c, x: c, 0, length=3)
+    with pytest.raises(errors.DTypeError, match="one bool"):
+        wf.while_loop(lambda c: c, lambda c: c - 1, 3)
+    with pytest.raises(errors.DTypeError, match="not 'text'"):
+        wf.scan(lambda c, x: (c, "text"), 0, length=2)
+    with pytest.raises(errors.JitError, match="is read"):
+        wf.scan(lambda c, x: (c if c > 0 else -c, None), 0, length=3)
+
+
+def test_a_failed_check_names_the_iteration() -> None:
+    table = wf.tensor(np.arange(10.0))
+    with pytest.raises(errors.IndexError, match=r"index 33 .* in iteration 2, in .*test_loops.py"):
+        wf.scan(lambda c, i: (c, table.take(i, 0)), None, wf.tensor([1, 2, 33, 4]))[1].numpy()
+    with (
+        wf.debug_nans(),
+        pytest.raises(errors.FloatingPointError, match=r"in iteration 3:\n.*test_loops.py"),
+    ):
+        wf.scan(lambda c, _: (c - 1.0, c.log()), wf.tensor(2.5), length=5)[1].numpy()
+
+
+def test_a_body_that_adds_to_old_gradients_is_refused() -> None:
+    p = wf.tensor([1.0], requires_grad=True)
+
+    def body(c: wf.Tensor, _: None) -> tuple[wf.Tensor, None]:
+        (p * c).sum().backward()
+        return c + 1, None
+
+    with pytest.raises(errors.JitError, match="zero_grad"):
+        wf.scan(body, 0.0, length=2)
+
+
+def test_carries_that_nobody_reads_do_not_share_memory() -> None:
+    def body(c: tuple[wf.Tensor, wf.Tensor], x: wf.Tensor) -> tuple[Any, wf.Tensor]:
+        a, b = c
+        new = ((a.flip(0) + x).tanh(), b * 0.5 + a)
+        return new, new[0] + new[1]
+
+    xs, zeros = draw(6, 5), wf.zeros(5, dtype=wf.float64)
+    found, wanted = (f(body, (zeros, zeros), xs)[1] for f in (wf.scan, unrolled))
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
