@@ -139,9 +139,9 @@ class HostTimings(Timings):
 
     def __init__(self, image: Image) -> None:
         super().__init__(image.table[0])
-        self._room = min(
-            MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL)
-        )
+        chunks = sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL)
+        # loops repeat them
+        self._room = MOST_CHUNKS if chunks and image.cursors else min(MOST_CHUNKS, chunks)
         self._records: list[_Record] = []  # of runs that are over
         self._last: _Record | None = None
         self._adding = locks.new("timing")

@@ -43,8 +43,8 @@ MIN_ROWS = 16
 FEW_ROWS = 8  # rows for which it does not even where k is short
 SHORT = 8  # vectors of k: dot products spend much of their time on adding up the lanes
 MOST_STREAM_ROWS = 48  # beyond, their sums do not stay in L1, and packing the matrix pays
-# level-2 caches that a matrix fills which does not wait for memory: of 0.7 MB against 2 to 24 rows a
-# packed product took 0.45 to 0.9 of the time on AVX2 (Zen 1, two threads), of 4 MB 0.85 to 1.35
+# level-2 caches that a matrix fills which does not wait for memory: with 2 to 24 rows and 0.7 MB a
+# packed product took 0.45 to 0.9 of the time on AVX2 (Zen 1, two threads), with 4 MB 0.85 to 1.35
 NEAR = 2
 MOST_DOT_ROWS = 16  # beyond, the matrix is transposed while it is packed
 SCATTER = 16  # steps of k that cost as much as a store of one element of a vector

@@ -38,7 +38,7 @@ def scan(
     """
     first, slices = tensors("scan", "init", init), tensors("scan", "xs", xs)
     count = _length("scan", slices, length)
-    trace = BodyTrace("scan")
+    trace = BodyTrace("scan", count)
     body = Traced("scan", f, trace, [*first, *(_element(x) for x in slices)])
 
     def arguments(given: list[Tensor]) -> Sequence[Any]:
@@ -82,7 +82,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
         return _between(lower, upper, body, init)
     start, stop = as_int("fori_loop", "lower", lower), as_int("fori_loop", "upper", upper)
     counter = wrap(const(start, dt.int64))
-    trace = BodyTrace("fori_loop")
+    trace = BodyTrace("fori_loop", max(stop - start, 0))
     traced = Traced("fori_loop", body, trace, [counter, *first])
     traced.call(lambda given: (given[0], tree.like(init, [*given[1:]])))
     _require_like("fori_loop", init, traced.result, first, traced.nodes)
@@ -176,6 +176,7 @@ class _Loop:
         places = {leaf: n for leaf, n in trace.places.items() if leaf not in kept}
         params = [*self.params, *(o.leaf for o in changed)]
         params += [trace.counter] if trace.counter is not None else []
+        self.slices += trace.tables()
         own = [*params, *(p for p, _ in self.slices)]
         outputs = without_definitions(own, [*carries, *self.stacked])
         new = rebuilt_over(outputs, places)
@@ -192,6 +193,7 @@ class _Loop:
         ).close()
         for o, n in zip(changed, made[count:], strict=False):
             state.assign(o.tensor, n)
+        trace.finish()
         tracks = self._body.needs_gradient
         last = [wrap(n, tracks and n.dtype.is_float) for n in made[:count]]
         return last, [wrap(n, tracks and n.dtype.is_float) for n in made[len(params) :]]

@@ -1,5 +1,5 @@
-"""The 0-d inputs of a jitted function that Python makes anew. In: the numbers of a call, recipes.
-Out: one block of memory."""
+"""The 0-d inputs of a jitted function that Python makes anew, and tables of such. In: the numbers
+of a call, recipes. Out: one block of memory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from ...ir.graph import dtype as dt
 from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...runtime.memory.storage import FORMATS, Storage, allocate, packed
-from ..lazy.trace import Trace
+from ..lazy.trace import SLOT, Trace
 
-SLOT = 8  # bytes
 WIDE = 1 << 53  # beyond, an integer is rounded twice on its way to a float32
 
 
 class Scalars:
-    """Slots of eight bytes: those of recipes, then those of `numbers`: (which argument, in which
-    dtype)."""
+    """Slots of eight bytes: those of recipes, one for each element of a leaf, then those of
+    `numbers`: (which argument, in which dtype)."""
 
     def __init__(self, trace: Trace, numbers: Sequence[tuple[int, DType]]) -> None:
         self._name = trace.name
@@ -28,9 +27,9 @@ class Scalars:
         self._undo: list[Callable[[], None]] = []
         self.recipes: list[Callable[[], Sequence[float]]] = [live.recipe for live in trace.live]
         self.places = [place for place, _ in numbers]
-        self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [
-            d for _, d in numbers
-        ]
+        live = [leaf for live in trace.live for leaf in live.leaves]
+        self._dtypes = [leaf.dtype for leaf in live for _ in range(leaf.size)]
+        self._dtypes += [d for _, d in numbers]
         # what struct packs as we do
         self._exact = all(d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes)
         first = len(self._dtypes) - len(numbers)

@@ -94,8 +94,10 @@ class _Recorder:
         self.foreign = {given[i] for i in arrays}
         self.out = TracedProgram(trace.name, list(given), Capture())
         self.places = {id(o.leaf.arg.storage.buffer): o.tensor for o in trace.outers.values()}
-        live = [leaf for live in trace.live for leaf in live.leaves]
-        self.slots = {id(leaf.arg.storage.buffer): i for i, leaf in enumerate(live)}
+        self.slots: dict[int, int] = {}  # by id of a buffer: the first of its slots
+        self.slot = 0  # the next one
+        for leaf in [leaf for live in trace.live for leaf in live.leaves]:
+            self._take_slots(leaf.arg.storage.buffer, leaf.size)
         numbers = enumerate(trace.numbers)
         self.versions = {
             id(n.arg.storage.buffer): (i, d)
@@ -229,9 +231,13 @@ class _Recorder:
         if buffer in self.places:
             return self._number(self.places[buffer]), None, stored.address
         if buffer in self.versions:
-            self.slots[buffer] = len(self.slots)
+            self._take_slots(stored.buffer, 1)
             self.out.numbers.append(self.versions[buffer])
         return None, self.slots.get(buffer), stored.address
+
+    def _take_slots(self, buffer: object, count: int) -> None:
+        self.slots[id(buffer)] = self.slot
+        self.slot += count
 
     def _view(self, stored: Storage) -> View:
         t = self.places.get(id(stored.buffer))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import get_ident
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import Storage
 from . import realize, state
 from .any_tensor import AnyTensor as Tensor
-from .trace import Mark, Outer, Recipe, Trace, described, tracing
+from .trace import Mark, Outer, Recipe, Steps, Trace, described, tracing
 
 R = TypeVar("R")
 GOLDEN = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio: Knuth, TAOCP 3, 6.4
@@ -37,13 +38,15 @@ class OuterOfBody(Outer):
 
 
 class BodyTrace(Trace):
-    """A Trace of a body of `wf.name`. `counter`: a placeholder for the number of the iteration, if
-    anything needs it."""
+    """A Trace of a body of `wf.name`, which runs `length` times, or as often as nobody knows.
+    `counter`: a placeholder for the number of the iteration, if anything needs it."""
 
     outers: dict[int, OuterOfBody]  # type: ignore[assignment]
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, length: int | None = None) -> None:
         super().__init__(name)
+        self.length = length
+        self._steps: list[tuple[Steps, list[Node], tuple[int, int]]] = []
         self._around = state.trace()
         self._depth: int = 1 + getattr(self._around, "_depth", 0)
         self.counter: Node | None = None
@@ -123,6 +126,27 @@ class BodyTrace(Trace):
         """The same in every iteration."""
         return self.outside(lambda: tracing().live_scalars(recipe, dtypes, mark))
 
+    def live_steps(
+        self, values: Steps, dtypes: Sequence[DType], source: object, place: int
+    ) -> list[Node]:
+        """Those of each iteration: elements of tables, which `tables` makes at the end."""
+        if self.length is None or isinstance(self._around, BodyTrace):
+            self.refuse("the step of an optimiser, whose number would not be known,")
+        leaves = [self.placeholder(d, (), device_free=True) for d in dtypes]
+        self._steps.append((values, leaves, (id(source), place)))
+        return leaves
+
+    def tables(self) -> list[tuple[Node, Node]]:
+        """(what stands for an element, the table) for all that `live_steps` has given."""
+        assert self.length is not None or not self._steps
+        rows, out = self.length or 0, []
+        for values, leaves, key in self._steps:
+            _, often = self.turns[key]
+            recipe = partial(_columns, values, rows, often)
+            made = tracing().live_table(recipe, [leaf.dtype for leaf in leaves], rows)
+            out += list(zip(leaves, made, strict=True))
+        return out
+
     def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
         return self.outside(lambda: tracing().live_source(source, recipe, dtype, now))
 
@@ -159,7 +183,28 @@ class BodyTrace(Trace):
         return super().read(t, how)
 
     def after_call(self, action: Callable[[], None]) -> None:
-        self.outside(lambda: tracing().after_call(action))
+        """Once for each iteration, after `finish`."""
+        if self.length is None:
+            self.refuse("what happens once for each iteration, the step of an optimiser,")
+        self.afterwards.append(action)
+
+    def finish(self) -> None:
+        """The loop is made: what Python does after it happens, or waits for the end of a call."""
+        actions, count = list(self.afterwards), self.length or 0
+
+        def often() -> None:
+            for _ in range(count):
+                for action in actions:
+                    action()
+
+        if actions:
+            tracing().after_call(often)
+
+
+def _columns(values: Steps, rows: int, often: int) -> list[float]:
+    """The values of each of so many iterations, column by column."""
+    table = [values(t * often) for t in range(rows)]
+    return [x for column in zip(*table, strict=True) for x in column]
 
 
 class _Nothing:

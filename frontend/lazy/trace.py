@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import TypeVar
 
+import numpy as np
+
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
@@ -31,6 +33,8 @@ from .weak_numbers import Number
 
 R = TypeVar("R")
 Recipe = Callable[[], Sequence[float]]
+Steps = Callable[[int], Sequence[float]]  # the values that many steps later
+SLOT = 8  # bytes of a value that Python makes anew
 Mark = Callable[[], Callable[[], None]]
 
 
@@ -223,6 +227,19 @@ class Trace:
         self.live.append(Live(recipe, leaves, mark))
         return leaves
 
+    def live_table(self, recipe: Recipe, dtypes: Sequence[DType], rows: int) -> list[Node]:
+        """1-d inputs of so many elements, which get the recipe's values at every call: all of the
+        first one, then those of the next."""
+        leaves = [self.placeholder(d, (rows,), (SLOT // d.itemsize,)) for d in dtypes]
+        self.live.append(Live(recipe, leaves, None))
+        return leaves
+
+    def live_steps(
+        self, values: Steps, dtypes: Sequence[DType], source: object, place: int
+    ) -> list[Node]:
+        """0-d inputs with the values of this step, of which `turn` counts those before."""
+        return self.live_scalars(lambda: values(0), dtypes)
+
     def draw(self, recipe: Recipe, mark: Mark) -> Node:
         """The number of a draw of random numbers, another one at each call."""
         return self.live_scalars(recipe, [dt.uint64], mark)[0]
@@ -318,6 +335,16 @@ class NoTrace:
         self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None
     ) -> list[Node]:
         return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
+
+    def live_table(self, recipe: Recipe, dtypes: Sequence[DType], rows: int) -> list[Node]:
+        values, columns = recipe(), enumerate(dtypes)
+        arrays = [(np.array(values[k * rows : (k + 1) * rows]), d) for k, d in columns]
+        return [storage.leaf(storage.from_array(a, d, copy=True)) for a, d in arrays]
+
+    def live_steps(
+        self, values: Steps, dtypes: Sequence[DType], source: object, place: int
+    ) -> list[Node]:
+        return self.live_scalars(lambda: values(0), dtypes)
 
     def draw(self, recipe: Recipe, mark: Mark) -> Node:
         return self.live_scalars(recipe, [dt.uint64], mark)[0]

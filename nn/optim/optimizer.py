@@ -287,8 +287,8 @@ class Optimizer(Naming):
         names = [name for name, x in hyper.items() if x is not True and not isinstance(x, Tensor)]
         count = len(names)
 
-        def values() -> list[float]:
-            step = steps[place] + ahead + 1
+        def values(further: int) -> list[float]:
+            step = steps[place] + ahead + 1 + further
             known, now = latest.get(k, NOTHING)
             if known != step:
                 now = hyperparameters(groups[k], step)
@@ -299,7 +299,7 @@ class Optimizer(Naming):
             for name, x in hyper.items()
             if name not in names
         }
-        nodes = tracing().live_scalars(values, [dtype] * len(names))
+        nodes = tracing().live_steps(values, [dtype] * len(names), self, place)
         return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
 
     def _check(self, k: int) -> None:

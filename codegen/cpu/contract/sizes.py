@@ -36,8 +36,8 @@ TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
 TASK_WORK = 1 << 18
 MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
 MIN_DIRECT_ROWS = 24
-# cycles of tiles that divide the lanes, to those of the best tiles; of 20 rows against 800 x 200 the
-# latter took 193 us with what they pack, the former 109 (Zen 1)
+# cycles of tiles that divide the lanes, to those of the best tiles: with 20 rows and 800 x 200 the
+# latter took 193 us, for they pack, the former 109 (Zen 1)
 WORTH_PACKING = 1.5
 PAGE = 4000  # bytes: steps of k so far apart cost a TLB entry each and fall into few cache sets
 # bytes: lines a multiple of it apart share a set of the level-1 cache, which has l1 / 4096 ways

@@ -198,33 +198,6 @@ def test_assignments_pass_from_iteration_to_iteration() -> None:
     assert sums.tolist() == [6.0, 14.0, 32.0]
 
 
-def test_optimizer_steps_in_a_loop_are_steps() -> None:
-    def trained(in_a_loop: bool) -> list[np.ndarray[Any, Any]]:
-        wf.manual_seed(0)
-        net = wf.nn.Sequential(wf.nn.Linear(3, 4), wf.nn.ReLU(), wf.nn.Linear(4, 1))
-        optimizer = wf.nn.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-        data = np.random.default_rng(0)
-        xs, ys = (wf.tensor(data.standard_normal((6, 5, k)).astype(np.float32)) for k in (3, 1))
-
-        def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
-            optimizer.zero_grad()
-            loss = ((net(x) - y) ** 2).mean()
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        if in_a_loop:
-            _, losses = wf.scan(lambda _, xy: (None, step(*xy)), None, (xs, ys))
-            wf.realize(losses)
-        else:
-            compiled = wf.jit(step)
-            losses = wf.stack([compiled(xs[t], ys[t]) for t in range(6)])
-        return [losses.numpy(), *(p.numpy() for p in net.parameters())]
-
-    for a, b in zip(trained(True), trained(False), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_random_numbers_differ_from_iteration_to_iteration() -> None:
     wf.manual_seed(0)
     drawn = wf.scan(lambda c, _: (c, wf.rand(100)), None, length=20)[1].numpy()
@@ -307,3 +280,58 @@ def test_carries_that_nobody_reads_do_not_share_memory() -> None:
     xs, zeros = draw(6, 5), wf.zeros(5, dtype=wf.float64)
     found, wanted = (f(body, (zeros, zeros), xs)[1] for f in (wf.scan, unrolled))
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
+
+
+OPTIMIZERS = {
+    "sgd": lambda p: wf.nn.optim.SGD(p, lr=0.1, momentum=0.9),
+    "adam": lambda p: wf.nn.optim.Adam(p, lr=0.05),
+    "radam": lambda p: wf.nn.optim.RAdam(p, lr=0.05),
+}
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_steps_in_a_loop_have_the_bits_of_jitted_steps(kind: str, jitted: bool) -> None:
+    """Two runs of it, so that the second goes on where the first ended."""
+
+    def trained(in_a_loop: bool) -> list[np.ndarray[Any, Any]]:
+        wf.manual_seed(0)
+        net = wf.nn.Sequential(wf.nn.Linear(3, 4), wf.nn.ReLU(), wf.nn.Linear(4, 1))
+        optimizer = OPTIMIZERS[kind](net.parameters())
+        data = np.random.default_rng(0)
+        xs, ys = (wf.tensor(data.standard_normal((6, 5, k)).astype(np.float32)) for k in (3, 1))
+
+        def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+            optimizer.zero_grad()
+            loss = ((net(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        def epoch(xs: wf.Tensor, ys: wf.Tensor) -> wf.Tensor:
+            return wf.scan(lambda _, xy: (None, step(*xy)), None, (xs, ys))[1]
+
+        if in_a_loop:
+            run = wf.jit(epoch) if jitted else epoch
+            losses = wf.concatenate([run(xs, ys) for _ in range(2)])
+        else:
+            compiled = wf.jit(step)
+            losses = wf.stack([compiled(xs[t], ys[t]) for _ in range(2) for t in range(6)])
+        return [losses.numpy(), *(p.numpy() for p in net.parameters()), np.array(optimizer.steps)]
+
+    for a, b in zip(trained(True), trained(False), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_steps_that_nobody_counts_are_refused() -> None:
+    p = wf.nn.Parameter([1.0])
+    optimizer = wf.nn.optim.Adam([p], lr=0.1)
+
+    def body(c: wf.Tensor) -> wf.Tensor:
+        optimizer.zero_grad()
+        (p * c).sum().backward()
+        optimizer.step()
+        return c + 1.0
+
+    with pytest.raises(errors.JitError, match="the step of an optimiser"):
+        wf.while_loop(lambda c: c < 3.0, body, 0.0)
