@@ -7,7 +7,7 @@ Read `build` first: its body is the pipeline.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, Strides, lower_all
@@ -224,7 +224,8 @@ def _loop(
         range(before, len(sites)),
         watched=bool(backend.lowering.nans),
     )
-    return step, [k for b in bodies for k in b.lowered.kernels]
+    kernels = [k for b in bodies for k in b.lowered.kernels]
+    return step, [k if k.kernel else replace(k, name=f"{kernel.name}_{k.name}") for k in kernels]
 
 
 def program_of(structure: Structure) -> Compiled:

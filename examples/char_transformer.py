@@ -48,6 +48,12 @@ class Block(nn.Module):
         x = x + self.dropout(attended)
         return x + self.dropout(self.layers(self.norm2(x)))
 
+    def step(self, x: wf.Tensor, cache: nn.KVCache) -> tuple[wf.Tensor, nn.KVCache]:
+        """The same of the next place alone, (N, dim)."""
+        attended, cache = self.attention.step(self.norm1(x), cache)
+        x = x + attended
+        return x + self.layers(self.norm2(x)), cache
+
 
 class CharTransformer(nn.Module):
     """Numbers of characters (N, L) -> scores (N, L, characters) of the one after each."""
@@ -63,6 +69,20 @@ class CharTransformer(nn.Module):
     def forward(self, x: wf.Tensor) -> wf.Tensor:
         x = self.token(x) + self.position.weight[: x.shape[1]]
         return self.output(self.norm(self.blocks(x)))
+
+    def new_cache(self, batch: int) -> list[nn.KVCache]:
+        """For `step`, one of each block."""
+        places = self.position.num_embeddings
+        return [block.attention.new_cache(batch, places) for block in self.blocks]
+
+    def step(self, token: wf.Tensor, cache: list[nn.KVCache]) -> tuple[wf.Tensor, list[nn.KVCache]]:
+        """The scores after the next character (N,) of each text: all before it are in the cache."""
+        x = self.token(token) + self.position.weight[cache[0].used]
+        after = []
+        for block, before in zip(self.blocks, cache, strict=True):
+            x, new = block.step(x, before)
+            after.append(new)
+        return self.output(self.norm(x)), after
 
 
 class Windows(Dataset):
@@ -137,33 +157,36 @@ def train_epoch(
 
 
 @wf.jit
-def next_character(
-    model: CharTransformer, window: wf.Tensor, last: wf.Tensor, temperature: float
+def written(
+    model: CharTransformer, window: wf.Tensor, known: wf.Tensor, temperature: float
 ) -> wf.Tensor:
-    """Drawn by its probability, which a low temperature sharpens: the greatest score after `last`
-    plus Gumbel noise."""
-    scores = model(window)[0, last][SPECIAL:] / temperature
-    return (scores - (-wf.rand(*scores.shape).log()).log()).argmax() + SPECIAL
+    """A window (1, context) of which so many characters are known, and the others drawn: one call
+    of the program, which keeps what attention has seen."""
+
+    def step(token: wf.Tensor, cache: list[nn.KVCache]) -> tuple[wf.Tensor, list[nn.KVCache]]:
+        scores, cache = model.step(token, cache)
+        return wf.where(wf.arange(scores.shape[1]) < SPECIAL, -wf.inf, scores), cache
+
+    return nn.generate(step, model.new_cache(1), window, known, temperature)[0]
 
 
 def generate(
     model: CharTransformer, vocabulary: Vocabulary, prompt: str, length: int, temperature: float
 ) -> str:
-    """The prompt and so many characters more. Every one is a call of the same program: the window
-    has one shape."""
+    """The prompt and so many characters more. When a window is full, its second half begins the
+    next one."""
     context = model.position.num_embeddings
     numbers = vocabulary.encode(list(prompt))
+    wanted = len(numbers) + length
     model.eval()
     with wf.no_grad():
-        for _ in range(length):
-            seen = numbers[-context:]
-            # after `last`, where no earlier place looks
+        while len(numbers) < wanted:
+            seen = numbers[-max(1, context // 2) :]
             window = nn.data.pad_sequences([seen], context)
-            numbers.append(
-                int(next_character(model, window, np.int64(len(seen) - 1), temperature).item())
-            )
+            drawn = written(model, window, np.int64(len(seen)), temperature).numpy()[0]
+            numbers += drawn[len(seen) :].tolist()
     model.train()
-    return "".join(vocabulary.decode(numbers))
+    return "".join(vocabulary.decode(numbers[:wanted]))
 
 
 def read_text(args: argparse.Namespace) -> str:

@@ -9,6 +9,7 @@ from ..frontend.tensor.names_elsewhere import of_module
 from . import amp, data, functional, init, layers, optim, parallel, utils
 from .amp import GradScaler, autocast
 from .checkpoint import CheckpointError, CheckpointFileError, load, save
+from .generation import generate
 from .layers import *
 from .module import Buffer, Module, Parameter
 from .stateless import functional_call
@@ -25,6 +26,7 @@ __all__ = [
     "data",
     "functional",
     "functional_call",
+    "generate",
     "init",
     "load",
     "optim",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from ..ir.program.program import Block, BranchBlock, LoopBlock, Ref, Span
+from ..ir.program.program import Block, BranchBlock, CopyBlock, LoopBlock, Ref, Span
 from .native import COMMAND
 
 Slot = tuple[int, int]  # a place in the argument array, an offset
@@ -88,6 +88,8 @@ class Table:
                 self._loop(block)
             case BranchBlock():
                 self._branch(block)
+            case CopyBlock():
+                self._copy(block.nbytes, block.end, block.start)
 
     # ------------------------------------------------------------ commands
 

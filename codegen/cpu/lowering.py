@@ -22,7 +22,7 @@ from .column_sums import lower_column_sums
 from .contraction import CONTRACTIONS, ZEROS, lower_contraction
 from .row_order import in_blocks
 from .rows_and_maps import ROWS_AND_MAPS, lower_rows
-from .scan_scatter_checks import lower_checks, lower_scan, lower_scatter
+from .scan_scatter_checks import lower_checks, lower_put, lower_scan, lower_scatter
 from .settings import Settings
 from .sort import lower_sort
 
@@ -34,6 +34,7 @@ SUMMED = Schedule("summed", always(lower_column_sums))
 CHAIN = Schedule("chain", always(lower_chain))
 SCAN = Schedule("scan", always(lower_scan))
 SCATTER = Schedule("scatter", always(lower_scatter))
+PUT = Schedule("put", always(lower_put))
 SORT = Schedule("sort", always(lower_sort))
 CHECKS = Schedule("checks", always(lower_checks))
 CPU: tuple[Schedule[...], ...] = (
@@ -44,6 +45,7 @@ CPU: tuple[Schedule[...], ...] = (
     CHAIN,
     SCAN,
     SCATTER,
+    PUT,
     SORT,
     CHECKS,
 )
@@ -160,6 +162,8 @@ def _lowered(
             return choose([SCAN], kernel, strides, tuning)
         case "scatter":
             return choose([SCATTER], kernel, strides, tuning)
+        case "put":
+            return choose([PUT], kernel, strides, tuning)
         case "sort":
             return choose([SORT], kernel, strides, target, tuning)
     if kernel.columns:

@@ -23,10 +23,11 @@ from ...ir.loops.loop import (
     Stmt,
     Store,
 )
+from ...wording import plural
 from ..kernels import loop_axes
 from ..kernels.evaluate import load
 from ..kernels.lowered import Lowered
-from ..kernels.single_op import Checks, Scan, Scatter, owner_of
+from ..kernels.single_op import Checks, Put, Scan, Scatter, owner_of
 from .chunks import Chunks, Tuning
 
 # chunks in which single numbers are scattered: each looks at all indices, which takes half of its
@@ -95,6 +96,20 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     text = f": each chunk owns {chunk.size} of {n.shape[owner]} destinations and walks {walks}"
     return Lowered(
         Loops(kernel.name, s.buffers, chunk.params, [phase]), chunk.values, [total], text
+    )
+
+
+def lower_put(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:
+    """Lanes over the part; all else of the result is there."""
+    p = Put.of(kernel, strides)
+    last = p.row[-1] if p.row else 1
+    lines = max(1, prod(p.row) // max(1, last))
+    chunk, lane = Chunks(lines, float(last), tuning.min_chunks), Var("l", last)
+    at = chunk.position * last + (var(lane) if last > 1 else Index())
+    phase = chunk.phase([_lane_loop(lane, p.store(at))])
+    text = f": lanes over {plural(prod(p.row), 'element')}, in place"
+    return Lowered(
+        Loops(kernel.name, p.buffers, chunk.params, [phase]), chunk.values, [prod(p.row)], text
     )
 
 

@@ -18,6 +18,7 @@ from .attention.attention import lower_chain
 from .schedules.bounds_checks import lower_checks
 from .schedules.contraction import CONTRACTIONS, lower_contraction
 from .schedules.grid import MOST_THREADS
+from .schedules.put import lower_put
 from .schedules.rows_and_maps import ROWS_AND_MAPS, lower_maps
 from .schedules.rows_with_sums import lower_summed
 from .schedules.scan import lower_scan
@@ -29,6 +30,7 @@ SUMMED = Schedule("summed", always(lower_summed))
 CHAIN = Schedule("chain", always(lower_chain))
 SCAN = Schedule("scan", always(lower_scan))
 SCATTER = Schedule("scatter", always(lower_scatter))
+PUT = Schedule("put", always(lower_put))
 SORT = Schedule("sort", always(lower_sort))
 CHECKS = Schedule("checks", always(lower_checks))
 CUDA: tuple[Schedule[...], ...] = (
@@ -38,6 +40,7 @@ CUDA: tuple[Schedule[...], ...] = (
     CHAIN,
     SCAN,
     SCATTER,
+    PUT,
     SORT,
     CHECKS,
 )
@@ -61,6 +64,8 @@ class CudaLowering:
                 return choose([SCAN], kernel, strides)
             case "scatter":
                 return choose([SCATTER], kernel, strides)
+            case "put":
+                return choose([PUT], kernel, strides)
             case "sort":
                 return choose([SORT], kernel, strides)
         return (

@@ -146,6 +146,7 @@ def lower_all(
             kernel.outputs,
             watched=bool(lowering.nans),
             same=None if same is None else same.step,
+            over=kernel.outputs[0].src[0] if kernel.kind == "put" else None,
         )
         this = LoweredKernel(kernel.name, kernel, lowered, step)
         add(this, None if same is None else same.step.loops)

@@ -12,7 +12,7 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Mask, row_major, unravel
 from ...ir.graph.op import SCANS
 from ...ir.kernels.kernel import Kernel
-from ...ir.loops.loop import Buf, Check, neutral
+from ...ir.loops.loop import Buf, Check, Store, neutral
 from ...ir.passes.rows_as_masks import counted_axis
 from .evaluate import Evaluator, Place, as_index, load
 from .kernel_axes import identity, place_values, places_of
@@ -130,6 +130,25 @@ class Scatter(SingleOpKernel):
         """Where an element of the result is."""
         of_axis = dict(zip([*self.axes, *self.rest], [*chosen, *rest], strict=True))
         return self.out.at([of_axis[a] for a in range(self.node.ndim)])
+
+
+class Put(SingleOpKernel):
+    """A part of a value at the place that indices choose."""
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """The extents of the part."""
+        return self.node.src[1].shape
+
+    def store(self, lane: Index) -> Store:
+        """Of an element of the part, by its number in row-major order."""
+        n, inner = self.node, unravel(lane, self.row)
+        at = [self.evaluator.value(i, []) for i in n.src[2:]]
+        places = [as_index(v, n.shape[a]) for v, a in zip(at, n.arg, strict=True)]
+        rest = [a for a in range(n.ndim) if a not in n.arg]
+        of_axis = dict(zip([*n.arg, *rest], [*places, *inner], strict=True))
+        index = self.out.at([of_axis[a] for a in range(n.ndim)])
+        return Store(self.out.buf, index, self.evaluator.value(n.src[1], inner))
 
 
 class Checks:

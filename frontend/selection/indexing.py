@@ -175,6 +175,8 @@ def _with_values(region: Node, k: Key, value: Node) -> Node:
         _check_positions(region, indices, k)
         return region
     _check_if_empty(region, indices, k)
+    if not count:  # of numbers alone
+        return node(Op.PUT, (region, new, *indices), k.axes)
     same = _same_for_all(value, k, count)
     if same is not None:
         hit = broadcast_to(is_written(last_writer(region, indices, k.axes)), region.shape)

@@ -84,6 +84,7 @@ FORMULAS: dict[Op, Text] = {
     Op.UNSKEW: lambda n: "{a}, each window at its place",
     Op.GATHER: lambda n: "{a}.take({b}, " + _axes(n.arg) + ")",
     Op.SCATTER: lambda n: "{a} added at {b}, " + _axes(n.arg[0]),
+    Op.PUT: lambda n: "{a} with {b} at {c}, " + _axes(n.arg),
     Op.DETACH: "{a}.detach()",
     Op.KEEP: "{a}.contiguous()",
     Op.COPY: lambda n: "{a}." + f"to({n.arg!r})",
@@ -132,6 +133,7 @@ BACKWARD: dict[Op, Row] = {
     Op.UNSKEW: _moved("windows of {g}"),
     Op.GATHER: (("back to what was read", "{g} added at {b}"),),
     Op.SCATTER: (("back to what was added", "{g}.take({b})"),),
+    Op.PUT: (("all else", "{g} without what was put"), ("what was put", "{g}.take({c})")),
     Op.KEEP: (("passed on", "{g}"),),
     Op.COPY: (("passed on", "{g} where {a} is"),),
 }

@@ -223,5 +223,6 @@ RULES: dict[Op, Rule] = {
     Op.REDUCE: _reduced,
     Op.SCAN: _scanned,
     Op.SCATTER: _scattered,
+    Op.PUT: lambda n, known: _union(known[n.src[0]], known[n.src[1]]),
     Op.ARGSORT: lambda n, _: (0, max(n.shape[n.arg[0]] - 1, 0)),
 }

@@ -32,7 +32,7 @@ from .rules import OF_FIRST, shifted
 from .slices import is_part, joined
 
 # their adjoints write zeros between the cotangents
-ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})
+ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER, Op.PUT})
 
 
 class Cotangent(NamedTuple):
@@ -214,7 +214,8 @@ def _pull(n: Node, i: int, g: Cotangent) -> Cotangent:
     """The cotangent that source i of n receives."""
     if n.op not in RECORDS:
         fills = n.op in ZERO_FILLING or (n.op is Op.REDUCE and n.arg[0] == "max")
-        return Cotangent(RULES[n.op](n, g.node), None, g.has_masked_zeros or fills)
+        pulled = _of_what_was_put(n, g.node) if i else RULES[n.op](n, g.node)
+        return Cotangent(pulled, None, g.has_masked_zeros or fills)
     derivative = RECORDS[n.op].derivatives[i]
     assert derivative is not None
     value = derivative.rule(n, g.value)
@@ -272,9 +273,18 @@ def _running_product(n: Node, g: Node) -> Node:
     return gradient
 
 
+def _of_what_was_put(n: Node, g: Node) -> Node:
+    """The rule of the second source of PUT."""
+    return node(Op.GATHER, (g, *n.src[2:]), n.arg)
+
+
 RULES = OF_FIRST | {Op.SCANMUL: _running_product}
-DIFFERENTIABLE = dict.fromkeys(RULES, (0,)) | {  # by which sources
-    op: tuple(i for i, by in enumerate(r.derivatives) if by)
-    for op, r in RECORDS.items()
-    if r.derivatives
-}
+DIFFERENTIABLE = (
+    dict.fromkeys(RULES, (0,))
+    | {Op.PUT: (0, 1)}
+    | {  # by which sources
+        op: tuple(i for i, by in enumerate(r.derivatives) if by)
+        for op, r in RECORDS.items()
+        if r.derivatives
+    }
+)

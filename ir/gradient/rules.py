@@ -100,6 +100,7 @@ OF_FIRST: dict[Op, Rule] = {
     Op.UNSKEW: lambda n, g: node(Op.SKEW, (g,), n.arg),
     Op.GATHER: lambda n, g: node(Op.SCATTER, (g, *n.src[1:]), (n.arg, n.src[0].shape)),
     Op.SCATTER: lambda n, g: node(Op.GATHER, (g, *n.src[1:]), n.arg[0]),
+    Op.PUT: lambda n, g: node(Op.PUT, (g, zeros_like(n.src[1]), *n.src[2:]), n.arg),
     Op.KEEP: same,
     Op.COPY: same,  # the walk takes the cotangent back
 }

@@ -326,6 +326,12 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
                 f"values {x.shape}, indices {src[1].shape}, result {shape}",
             )
             return x.dtype, shape
+        case Op.PUT:
+            _check_indices(op, src[2:], arg)
+            rest = tuple(d for i, d in enumerate(x.shape) if i not in arg)
+            fits = src[1].shape == rest and src[1].dtype is x.dtype and not src[2].shape
+            require(fits, op, f"{src[1].dtype.name}{src[1].shape} into {x.dtype.name}{x.shape}")
+            return x.dtype, x.shape
         case Op.DETACH | Op.KEEP | Op.COPY:
             return x.dtype, x.shape
         case Op.ELSEWHERE:
@@ -415,9 +421,15 @@ def cast(x: Node, dtype: DType) -> Node:
 
 
 def indices_of(n: Node) -> list[tuple[Node, int, int]]:
-    """(index Node, axis, extent of the axis) for each index of a GATHER or SCATTER."""
-    axes, shape = (n.arg, n.src[0].shape) if n.op is Op.GATHER else n.arg[:2]
-    return [(index, axis, shape[axis]) for axis, index in zip(axes, n.src[1:], strict=True)]
+    """(index Node, axis, extent of the axis) for each index of a GATHER, SCATTER or PUT."""
+    axes, shape = n.arg[:2] if n.op is Op.SCATTER else (n.arg, n.src[0].shape)
+    indices = n.src[first_index(n) :]
+    return [(index, axis, shape[axis]) for axis, index in zip(axes, indices, strict=True)]
+
+
+def first_index(n: Node) -> int:
+    """Which source of a GATHER, SCATTER or PUT is the first index."""
+    return 2 if n.op is Op.PUT else 1
 
 
 def toposort(roots: Iterable[Node], known: Collection[Node] = ()) -> list[Node]:

@@ -20,4 +20,10 @@ def computes_half(n: Node) -> bool:
 
 
 # the ops that move values as they are, or convert them, or compute in Graphs of their own
-MOVES = LEAVES | VIEWS | HINTS | REGIONAL | {Op.CAST, Op.BITCAST, Op.WHERE, Op.GATHER, Op.ARGSORT}
+MOVES = (
+    LEAVES
+    | VIEWS
+    | HINTS
+    | REGIONAL
+    | {Op.CAST, Op.BITCAST, Op.WHERE, Op.GATHER, Op.PUT, Op.ARGSORT}
+)

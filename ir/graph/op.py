@@ -93,6 +93,8 @@ class Op(Enum):
     GATHER = "gather"
     # (axes, shape): the adjoint of GATHER, adds; with a third "max": the greatest integer
     SCATTER = "scatter"
+    # axes: src[0], but src[1] at the place on these that 0-d indices, the other sources, choose
+    PUT = "put"
     DETACH = "detach"
     KEEP = "keep"  # a hint: materialise this value
     # device: the same value in its memory; ends at frontend/lazy/transfers.py, no kernel has one
@@ -121,7 +123,7 @@ SCANS = {Op.SCAN: "add", Op.SCANMUL: "mul"}  # the reduction that each runs
 VIEWS = frozenset(
     {Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW}
 )
-INDEXED = frozenset({Op.GATHER, Op.SCATTER})
+INDEXED = frozenset({Op.GATHER, Op.SCATTER, Op.PUT})
 REGIONAL = frozenset({Op.LOOP, Op.BRANCH})  # with Graphs inside: region.py
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE}  # what a program's Graph may have

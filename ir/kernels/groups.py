@@ -23,7 +23,7 @@ from .reason import Reason
 from .units import Units
 
 ALONE = frozenset(
-    {Op.SCATTER, Op.ARGSORT, Op.ELSEWHERE, *REGIONAL, *SCANS}
+    {Op.SCATTER, Op.PUT, Op.ARGSORT, Op.ELSEWHERE, *REGIONAL, *SCANS}
 )  # with loops of their own
 
 Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads

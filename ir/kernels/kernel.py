@@ -107,7 +107,7 @@ class Unit:
                 *reads_of(n.src[0], free),
                 *(r for s in n.src[1:] for r in reads_of(s, free[: n.src[1].ndim])),
             ]
-        if n.op is Op.ELSEWHERE or n.op in REGIONAL:
+        if n.op in (Op.ELSEWHERE, Op.PUT) or n.op in REGIONAL:
             return [r for s in n.src for r in reads_of(s, _free(s))]
         # a copy of a view, a leaf or a kept value
         return reads_of(n.src[0] if n.op is Op.KEEP else n, at)
@@ -248,7 +248,9 @@ class Chain:
         return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
 
-Kind = Literal["map", "rows", "contraction", "chain", "scan", "scatter", "sort", "loop", "branch"]
+Kind = Literal[
+    "map", "rows", "contraction", "chain", "scan", "scatter", "put", "sort", "loop", "branch"
+]
 
 
 @dataclass(eq=False)
@@ -283,6 +285,7 @@ KINDS: dict[Op, Kind] = {
     Op.SCATTER: "scatter",
     Op.SCAN: "scan",
     Op.SCANMUL: "scan",
+    Op.PUT: "put",
     Op.ARGSORT: "sort",
     Op.LOOP: "loop",
     Op.BRANCH: "branch",

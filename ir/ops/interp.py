@@ -229,6 +229,13 @@ def scatter(n: Node, values: Array, *indices: Array, sums: np.dtype[Any] | None 
     return out.astype(n.dtype.numpy)
 
 
+def _put(n: Node, x: Array, value: Array, *indices: Array) -> Array:
+    _check_range(n, indices, n.arg, x.shape)
+    out = np.array(x)
+    np.moveaxis(out, n.arg, range(len(n.arg)))[tuple(int(i) for i in indices)] = value
+    return out
+
+
 EVALUATORS: dict[Op, Evaluator] = {
     **VALUES,
     Op.CONST: lambda n: np.asarray(n.arg, n.dtype.numpy),
@@ -247,6 +254,7 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.UNSKEW: _unskew,
     Op.GATHER: _gather,
     Op.SCATTER: with_halves(scatter),
+    Op.PUT: _put,
     Op.DETACH: lambda _, x: x,
     Op.KEEP: lambda _, x: x,
     Op.COPY: lambda _, x: x,

@@ -16,7 +16,9 @@ from ..kernels.kernel import is_widening
 from ..kernels.units import inline_nodes
 
 COMPUTED = (
-    ELEMENTWISE | REGIONAL | {Op.REDUCE, Op.SCATTER, Op.ARGSORT, Op.KEEP, Op.ELSEWHERE, *SCANS}
+    ELEMENTWISE
+    | REGIONAL
+    | {Op.REDUCE, Op.SCATTER, Op.PUT, Op.ARGSORT, Op.KEEP, Op.ELSEWHERE, *SCANS}
 )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..analysis.ranges import ranges
 from ..graph import dtype as dt
-from ..graph.graph import Node, full, indices_of, node, rebuild, toposort
+from ..graph.graph import Node, first_index, full, indices_of, node, rebuild, toposort
 from ..graph.negative_indices import shift_of
 from ..graph.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
 from ..graph.rewrite import mapped
@@ -49,7 +49,7 @@ def find_checks(roots: Iterable[Node]) -> Checks:
     checks = Checks()
     early_sites: list[CheckSite] = []
     late_sites: list[CheckSite] = []
-    for user in sorted(users, key=lambda n: n.op is Op.SCATTER):
+    for user in sorted(users, key=lambda n: n.op is not Op.GATHER):
         for indices, axis, extent in indices_of(user):
             n = _seen_whole(indices)
             least, greatest = known[n]
@@ -91,11 +91,12 @@ def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
         extents = [
             extent if (_seen_whole(i), extent) in late else None for i, _, extent in indices_of(old)
         ]
+        first = first_index(n)
         indices = [
             i if extent is None else _clamped(i, extent)
-            for i, extent in zip(n.src[1:], extents, strict=True)
+            for i, extent in zip(n.src[first:], extents, strict=True)
         ]
-        return rebuild(n, (n.src[0], *indices))
+        return rebuild(n, (*n.src[:first], *indices))
 
     return checks.through(lambda graph: mapped(graph, toposort(graph), clamped), roots)
 

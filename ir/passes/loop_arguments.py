@@ -18,7 +18,7 @@ from ..graph.rewrite import mapped
 from ..regions.body import OpenBranch, OpenLoop, opened, opened_branch
 from ..regions.rebuild import with_results
 
-IN_MEMORY = frozenset({Op.INPUT, Op.KEEP, *REGIONAL})
+IN_MEMORY = frozenset({Op.INPUT, Op.KEEP, Op.PUT, *REGIONAL})
 
 
 def needed_results(roots: Sequence[Node]) -> list[Node]:
@@ -94,10 +94,12 @@ def arguments_in_memory(
     """A KEEP around each argument that is not in memory by itself, and around carries that do not
     lie there densely. `strides`: of inputs."""
     nodes = toposort(roots)
-    if not any(n.op in REGIONAL for n in nodes):
+    if not any(n.op in REGIONAL or n.op is Op.PUT for n in nodes):
         return list(roots)
 
     def kept(_: Node, n: Node) -> Node:
+        if n.op is Op.PUT:  # whose first source is copied, unless the result takes its memory
+            return rebuild(n, (_in_memory(n.src[0], strides, True), *n.src[1:]))
         if n.op not in REGIONAL:
             return n
         spec = n.arg[0]

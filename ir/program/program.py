@@ -147,7 +147,26 @@ class BranchBlock:
         return BranchBlock(at(self.index), bodies, at(self.seen))
 
 
-Block = LoopBlock | BranchBlock
+@dataclass(frozen=True)
+class CopyBlock:
+    """Bytes that are copied before call `place`, unless they are there."""
+
+    place: int
+    start: Ref
+    end: Ref
+    nbytes: int
+
+    @property
+    def bodies(self) -> tuple[Span, ...]:
+        """No calls."""
+        return (Span(self.place, self.place),)
+
+    def moved(self, at: At, by: int) -> CopyBlock:
+        """In another program, whose call `by` is the first one here."""
+        return CopyBlock(self.place + by, at(self.start), at(self.end), self.nbytes)
+
+
+Block = LoopBlock | BranchBlock | CopyBlock
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..graph.graph import Node
 from ..loops.loop import Loops
 from .flat import Flat
 from .in_place import Accesses
-from .program import Call, Ref
+from .program import Call, CopyBlock, Ref
 
 
 class Room(Protocol):
@@ -85,6 +85,7 @@ class KernelStep:
     early: bool = False
     watched: bool = False
     same: KernelStep | None = None  # one before with the same loops over the same buffers
+    over: Node | None = None  # what its result is but for the elements that it writes
 
     @property
     def scratch(self) -> Sequence[Room]:
@@ -92,7 +93,10 @@ class KernelStep:
         return self.loops.buffers[len(self.reads) + len(self.writes) :]
 
     def in_place(self, source: Node, out: Node) -> bool:
-        """By the elements that the loops load and store."""
+        """By the elements that the loops load and store; or that over which the result is
+        written."""
+        if self.over is not None:
+            return source is self.over
         buffers = self.loops.buffers
         return self._accesses.in_place(
             buffers[self.reads.index(source)], buffers[len(self.reads) + self.writes.index(out)]
@@ -103,7 +107,11 @@ class KernelStep:
         return self.same._accesses if self.same else Accesses(self.loops)
 
     def add_to(self, made: Flat, memory: Memory) -> None:
-        """One call."""
+        """One call, after a copy of what it writes over."""
+        if self.over is not None:
+            (out,) = self.writes
+            start, end = memory.read(self.over), memory.written(out)
+            made.blocks.append(CopyBlock(len(made.calls), start, end, out.nbytes))
         refs = (
             *map(memory.read, self.reads),
             *map(memory.written, self.writes),

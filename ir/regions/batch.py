@@ -16,6 +16,7 @@ from ..graph import dtype as dt
 from ..graph.graph import Node, const, expand, expand_to, node, permute, rebuild, toposort
 from ..graph.op import ELEMENTWISE, HINTS, REGIONAL, Op
 from ..graph.region import Branch, Loop, unnumbered
+from ..graph.shapes import Shape
 from ..graph.site import provenance
 from ..ops.nodes import where
 from .body import Carry, OpenBranch, OpenLoop
@@ -70,6 +71,8 @@ class _Batch:
             return self._gathered(n, src)
         if n.op is Op.SCATTER:
             return self._scattered(n, src)
+        if n.op is Op.PUT:
+            return self._put(n, src)
         return node(n.op, (src[0].node,), ARGUMENTS[n.op](n.arg, self.extent))
 
     # ------------------------------------------------------------ indices
@@ -102,6 +105,22 @@ class _Batch:
         order = (*range(1, count + 1), 0, *range(count + 1, values.ndim))
         at = [i.node for i in indices]
         return node(Op.SCATTER, (permute(values, order), *at), (own, whole, *kind))
+
+    def _put(self, n: Node, src: list[Value]) -> Node:
+        """Where each has its own place, as a choice."""
+        x, value, indices = self.stack(src[0]), self.stack(src[1]), src[2:]
+        if not any(i.is_stacked for i in indices):
+            at = [i.node for i in indices]
+            return node(Op.PUT, (x, value, *at), tuple([a + 1 for a in n.arg]))
+        here: Node | None = None
+        for axis, index in zip(n.arg, indices, strict=True):
+            place = expand_but(self.stack(index), x.shape, (0,))
+            own = expand_but(node(Op.IOTA, (), x.shape[axis + 1]), x.shape, (axis + 1,))
+            same = node(Op.EQ, (place, own))
+            here = same if here is None else node(Op.AND, (here, same))
+        assert here is not None
+        whole = expand(value, tuple([(a + 1, x.shape[a + 1]) for a in n.arg]))
+        return where(here, whole, x)
 
     # ------------------------------------------------------------ loops and branches
 
@@ -172,6 +191,11 @@ class _Batch:
                 for a, b in zip(ways[k], out, strict=True)
             ]
         return out
+
+
+def expand_but(n: Node, shape: Shape, own: tuple[int, ...]) -> Node:
+    """A value along some axes of a shape, repeated along the others."""
+    return expand(n, tuple([(a, d) for a, d in enumerate(shape) if a not in own]))
 
 
 def _second_first(n: Node) -> Node:

@@ -3,12 +3,14 @@ they were mixed."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import add, and_
 
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_count, as_fraction
+from ...frontend.operands.likes import DTypeLike
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
@@ -17,7 +19,22 @@ from ..functional.attention import attention_weights, check_mask
 from ..module import Module, Parameter
 from .linear import Linear
 
-__all__ = ["MultiheadAttention"]
+__all__ = ["KVCache", "MultiheadAttention"]
+
+
+@dataclass
+class KVCache:
+    """What attention keeps of the places that it has seen. Attributes: `keys` and `values`, (N,
+    num_heads, places, features of a head); `used`, how many places, a 0-d int64 Tensor.
+
+    >>> cache = nn.MultiheadAttention(8, num_heads=2).new_cache(batch=3, places=5)
+    >>> cache.keys.shape, cache.used.item()
+    ((3, 2, 5, 4), 0)
+    """
+
+    keys: Tensor
+    values: Tensor
+    used: Tensor
 
 
 class MultiheadAttention(Module):
@@ -135,6 +152,37 @@ class MultiheadAttention(Module):
         if batch is None:
             return out.squeeze(0), None if weights is None else weights.squeeze(0)
         return _batch_first(out, batch), weights
+
+    def new_cache(self, batch: int, places: int, dtype: DTypeLike = None) -> KVCache:
+        """A KVCache for sequences of up to so many places, with none of them seen."""
+        name = "MultiheadAttention.new_cache"
+        batch, places = as_count(name, "batch", batch, 1), as_count(name, "places", places, 1)
+        weight = self.out_proj.weight
+        shape = (batch, self.num_heads, places, self.embed_dim // self.num_heads)
+        empty = ops.zeros(shape, dtype=dtype or weight.dtype, device=weight.device)
+        return KVCache(empty, empty, ops.zeros((), dtype="int64"))
+
+    @of_tensors
+    def step(self, x: Tensor, cache: KVCache) -> tuple[Tensor, KVCache]:
+        """Causal self-attention of the next place of each sequence, x (N, embed_dim), to itself and
+        all places before it, whose keys and values the cache holds. Returns (output (N, embed_dim),
+        the cache with this place): all places one after the other give what the layer gives of
+        them together.
+
+        In a loop of the program, such as nn.generate, a cache is written in place, a row a step.
+        Raises ShapeError; IndexError when it is computed, beyond the last place of the cache.
+        """
+        if x.shape != (cache.keys.shape[0], self.embed_dim):
+            raise errors.ShapeError(
+                f"MultiheadAttention.step: x of shape {x.shape} does not fit a cache of"
+                f" {cache.keys.shape[0]} sequences, of {self.embed_dim} features each"
+            )
+        q, k, v = (self._heads(y) for y in self._projected([x[:, None]]))
+        keys, values = cache.keys.clone(), cache.values.clone()
+        keys[:, :, cache.used], values[:, :, cache.used] = k[:, :, 0], v[:, :, 0]
+        seen = ops.arange(keys.shape[2], device=x.device) <= cache.used
+        mixed = F.scaled_dot_product_attention(q, keys, values, seen)
+        return self.out_proj(mixed.reshape(x.shape)), KVCache(keys, values, cache.used + 1)
 
     def _projected(self, inputs: list[Tensor]) -> list[Tensor]:
         """Queries, keys and values of so many different inputs; those of the last one in one

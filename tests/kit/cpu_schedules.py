@@ -58,6 +58,10 @@ def scatter() -> list[Node]:
     return [node(Op.SCATTER, (leaf(12, 5), leaf(12, dtype=dt.int64)), ((0,), (6, 5)))]
 
 
+def put() -> list[Node]:
+    return [node(Op.PUT, (leaf(6, 5), leaf(5), leaf(dtype=dt.int64)), (0,))]
+
+
 def sort_short() -> list[Node]:
     return [
         node(Op.ARGSORT, (leaf(4, 9),), (0, False)),

@@ -119,6 +119,10 @@ def _scatters() -> list[Node]:
     ]
 
 
+def _put() -> list[Node]:
+    return [node(Op.PUT, (leaf(6, 300), leaf(300), leaf(dtype=dt.int64)), (0,))]
+
+
 def _counted_scatter() -> list[Node]:
     count = graph.reshape(graph.expand(node(Op.IOTA, arg=6), ((1, 4),)), (6, 4))
     return [
@@ -161,6 +165,7 @@ CASES = [
     Case("scan-of-lines", _scan_of_lines, "scan", {"scan.MANY_LINES": 16}),
     Case("ranks", cpu.sort_short, "sort"),
     Case("sorts", _sorts, "sort", SMALL_SORT),
+    Case("put", _put, "put"),
     Case("scatter-walks", _scatters, "scatter"),
     Case("scatter-sorted", _scatters, "scatter", SMALL_SORT | {"scatter.MOST_STEPS": 0}),
     Case("scatter-counted", _counted_scatter, "scatter"),

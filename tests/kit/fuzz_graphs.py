@@ -471,6 +471,20 @@ def scatter(b: Builder) -> Built | None:
     return b.apply(Op.SCATTER, x, at, arg=((0,), (extent, *x.node.shape[lead:]), *kind))
 
 
+def put(b: Builder) -> Built | None:
+    """A part written at a place that is computed."""
+    x = b.any(1)
+    axis = b.choose(x.node.ndim)
+    if not x.node.shape[axis]:
+        return None
+    rest = x.node.shape[:axis] + x.node.shape[axis + 1 :]
+    part = b.pick(
+        lambda v: v.node.shape == rest and v.node.dtype is x.node.dtype,
+        lambda: b.leaf(rest, x.node.dtype),
+    )
+    return b.apply(Op.PUT, x, part, b.index((), x.node.shape[axis]), arg=(axis,))
+
+
 def composite(build: Callable[..., Node], *operands: Built, b: Builder) -> Built:
     """A piece made by tests/kit/graphs.py, evaluated op by op."""
     n = build(*(o.node for o in operands))
@@ -549,7 +563,7 @@ EXACT = [
 MOVES = [
     *EXACT, arithmetic, transcendental, transcendental, stepwise, maximum, convert, convert, whole,
     whole, whole, logic, hint,
-    counter, largest, total, total, total, scan, gather, scatter, normalise, wide_rows,
+    counter, largest, total, total, total, scan, gather, scatter, put, normalise, wide_rows,
     windowed_rows, shifted_product,
     product, product, convolution, *REGIONS,
 ]  # fmt: skip

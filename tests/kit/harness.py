@@ -20,6 +20,7 @@ from weft.ir.graph.op import Op
 from weft.ir.kernels.fuse import Fused, fuse
 from weft.ir.kernels.units import collect
 from weft.ir.loops.interp import run as run_loops
+from weft.ir.loops.loop import Buf
 from weft.ir.loops.verify import verify
 from weft.ir.ops.interp import run as oracle
 from weft.ir.passes.fold_empty import fold_empty
@@ -30,7 +31,7 @@ from weft.ir.passes.simplify import simplify
 from weft.ir.passes.split_reductions import split_reductions
 from weft.ir.passes.sums_apart import sums_apart
 from weft.ir.passes.widen_halves import widen
-from weft.ir.program.program import ValueLayout
+from weft.ir.program.program import CopyBlock, Ref, ValueLayout
 
 Array = np.ndarray[Any, Any]
 Env = Mapping[Node, Array]
@@ -132,13 +133,18 @@ def interpret(program: Compiled, outputs: Sequence[Node], env: Env) -> list[Arra
         "input": [_whole(env[n]) for n in inputs_of(outputs)],
         "output": [r.reshape(-1) for r in results],
     }
-    for call in program.program.calls:
-        buffers = [
-            arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy)
-            if r.space == "arena"
-            else spaces[r.space][r.number]
-            for r, b in zip(call.refs, call.loops.buffers, strict=True)
-        ]
+
+    def there(r: Ref, b: Buf) -> Array:
+        if r.space == "arena":
+            return arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy)
+        return spaces[r.space][r.number]
+
+    copies = {b.place: b for b in program.program.blocks if isinstance(b, CopyBlock)}
+    for number, call in enumerate(program.program.calls):
+        buffers = [there(r, b) for r, b in zip(call.refs, call.loops.buffers, strict=True)]
+        if number in copies:
+            of = dict(zip(call.refs, buffers, strict=True))
+            of[copies[number].end][:] = of[copies[number].start]
         verify(call.loops)
         assert not run_loops(call.loops, buffers, call.params)
     return results

@@ -508,6 +508,13 @@ def _indexed_rows(d: DType) -> list[Row]:
         specs = (Spec(shape, d), *(index(idx, shape[a]) for a in axes))
         return Row(f"gather-{name}-{d.name}", _op(Op.GATHER, axes), f, specs, d.is_float)
 
+    def put(name: str, axes: tuple[int, ...], shape: tuple[int, ...]) -> Row:
+        rest = tuple(e for a, e in enumerate(shape) if a not in axes)
+        specs = (Spec(shape, d), Spec(rest, d), *(index((), shape[a]) for a in axes))
+        return Row(
+            f"put-{name}-{d.name}", _op(Op.PUT, axes), _put_reference(axes), specs, d.is_float
+        )
+
     def scatter(
         name: str, axes: tuple[int, ...], shape: tuple[int, ...], idx: tuple[int, ...]
     ) -> Row:
@@ -531,7 +538,19 @@ def _indexed_rows(d: DType) -> list[Row]:
         scatter("columns", (1,), (5, 3), (4,)),
         scatter("both", (0, 1), (5, 3), (20,)),
         scatter("scalar", (1,), (5, 3), ()),
+        put("row", (0,), (5, 3)),
+        put("column", (1,), (5, 3)),
+        put("element", (0, 1), (5, 3)),
     ]
+
+
+def _put_reference(axes: tuple[int, ...]) -> Callable[..., Any]:
+    def reference(x: Any, value: Any, *at: Any) -> Any:
+        out = np.array(x)
+        np.moveaxis(out, axes, range(len(axes)))[tuple(int(i) for i in at)] = value
+        return out
+
+    return reference
 
 
 def _leaf_rows() -> list[Row]:

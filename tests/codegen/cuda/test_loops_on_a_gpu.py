@@ -56,6 +56,17 @@ def test_a_check_in_a_loop_fails() -> None:
         wf.scan(lambda c, i: (c, table.take(i, 0)), None, at)[1].cpu().numpy()
 
 
+def test_parts_are_written_in_place() -> None:
+    def body(c: wf.Tensor, i: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        c[i] = c.sum(0) + 1
+        return c, c.max()
+
+    first, at = wf.zeros((3, 6), device="cuda:0"), wf.tensor([2, 0, 1, 2], device="cuda:0")
+    last, greatest = wf.scan(body, first, at)
+    assert greatest.cpu().tolist() == [1.0, 2.0, 4.0, 8.0]
+    assert last.cpu()[:, 0].tolist() == [2.0, 4.0, 8.0]
+
+
 def test_launches_are_timed_together() -> None:
     f = wf.jit(lambda xs: wf.scan(lambda c, x: (c * 2 + x, None), xs[0], xs)[0])
     report = wf.profile(f, wf.tensor(XS, device="cuda:0"))
