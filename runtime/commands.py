@@ -11,19 +11,22 @@ from ..ir.program.program import Block, BranchBlock, CopyBlock, LoopBlock, Ref, 
 from .native import COMMAND
 
 Slot = tuple[int, int]  # a place in the argument array, an offset
-HEADER = 4  # words before the first phase
+HEADER = 5  # words of the table before the first phase
+RECORD = 4  # words of a phase before its slots, of a command before its entries
 ZERO = 0  # the place of the constant 0
 
 
-def header(phases: int, parallel: bool, width: int, words: int) -> list[int]:
-    """The first words of a table of so many words. `width`: slots of the widest context."""
-    return [phases, int(parallel), width, words]
+def header(phases: int, parallel: bool, width: int, words: int, patience: int = 0) -> list[int]:
+    """The first words of a table of so many words. `width`: slots of the widest context;
+    `patience`: how often a loop goes back until the clock is looked at, 0 without loops."""
+    return [phases, int(parallel), width, words, patience]
 
 
 class Operation(IntEnum):
     """What a command does; llvm/driver.ll explains them."""
 
-    SET, ADD, TURN, COPY, LOAD_BYTE, LOAD_WORD, IF_ZERO, IF_NOT_ZERO, IF_GREATER = range(9)
+    SET, ADD, TURN, COPY, LOAD_BYTE, LOAD_WORD = range(6)
+    IF_ZERO, IF_NOT_ZERO, IF_GREATER, UNLESS_STOPPED = range(6, 10)
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,12 @@ def parsed(words: Sequence[int]) -> list[Entry]:
     while at < len(words):
         starts[at] = count
         count += 1
-        at += HEADER + 3 * words[at + 3]
+        at += RECORD + 3 * words[at + 3]
     starts[at] = count
     out = []
     for start in list(starts)[:-1]:
-        number, _, flags, size = words[start : start + HEADER]
-        flat = words[start + HEADER : start + HEADER + 3 * size]
+        number, _, flags, size = words[start : start + RECORD]
+        flat = words[start + RECORD : start + RECORD + 3 * size]
         entries = tuple(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
         is_command = bool(flags & COMMAND)
         jumps = is_command and number >= Operation.IF_ZERO
@@ -66,6 +69,7 @@ class Table:
 
     slot: Callable[[Ref], Slot]
     call: Callable[[Table, int], None]
+    stoppable: LoopBlock | None = None  # what may end after any iteration
     words: list[int] = field(default_factory=lambda: [0] * HEADER)
     phases: int = 0
 
@@ -107,7 +111,7 @@ class Table:
     def _land(self, jump: int, target: tuple[int, int] | None = None) -> None:
         """The jump goes to here, or to a (word, phase) before."""
         word, phase = target or self._here()
-        self.words[jump + 1], self.words[jump + HEADER] = phase, word
+        self.words[jump + 1], self.words[jump + RECORD] = phase, word
 
     def _here(self) -> tuple[int, int]:
         return len(self.words), self.phases
@@ -137,11 +141,10 @@ class Table:
             out.append(self._jump(Operation.IF_ZERO, slot(loop.seen)))
         self.add(loop.body)
         self._advance(loop)
-        if loop.length is None:
-            self._land(self._jump(Operation.IF_ZERO, (ZERO, 0)), head)
-        else:
-            counter, _ = slot(loop.counter)
-            self._land(self._jump(Operation.IF_NOT_ZERO, (counter, -loop.length)), head)
+        counter, _ = slot(loop.counter)
+        again = Operation.UNLESS_STOPPED if loop is self.stoppable else Operation.IF_NOT_ZERO
+        # without a length it goes round always: the counter is not 0
+        self._land(self._jump(again, (counter, -(loop.length or 0))), head)
         for jump in out:
             self._land(jump)
         for s in loop.swapped:

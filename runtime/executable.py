@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from ..signals import deferred
 from .buffer import Block, memory
 from .code import Code, known, phase_names
 from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure, site_of
@@ -18,18 +19,24 @@ from .runnable import Prepared, Runnable
 from .threads import pool
 from .timed import HostTimings, wanted
 
+# behind the status block, in words from its start: llvm/driver.ll
+MAY_BE_LEFT, STOP, GO_ON = 2, 3, 4
+FAILED, LEFT, STOPPED = 1, 2, 3  # what a run returns, 0 apart
+
 
 class _Frame:
     """The argument array of one running call.
 
-    0, status address, inputs, outputs, arena, cursors, and the status block itself.
+    0, status address, inputs, outputs, arena, cursors, and the status block itself, with what
+    follows it where the program has loops.
     """
 
     __slots__ = ("_status", "address", "args")
 
-    def __init__(self, pointers: int, cursors: int) -> None:
+    def __init__(self, pointers: int, cursors: int, may_be_left: bool = False) -> None:
         self._status = FIRST + pointers + cursors
-        self.args = (ctypes.c_int64 * (self._status + 2))()
+        self.args = (ctypes.c_int64 * (self._status + 6))()
+        self.args[self._status + MAY_BE_LEFT] = may_be_left
         self.address = ctypes.addressof(self.args)
         self.args[STATUS] = self.address + 8 * self._status
 
@@ -43,6 +50,11 @@ class _Frame:
         A signal that comes first finds that nothing has run.
         """
         self.args[self._status] = 0
+        self.args[self._status + STOP] = self.args[self._status + GO_ON] = 0
+
+    def stop(self) -> None:
+        """The loop that may be stopped ends after its iteration."""
+        self.args[self._status + STOP] = 1
 
     def interrupted(self, reason: BaseException) -> BaseException:
         """What to raise for an exception that came out of the native call.
@@ -64,8 +76,11 @@ class Executable(Runnable):
         super().__init__(image.donations, image.checks, image.arena_bytes)
         self._frames: list[_Frame] = []
         self._codes, self._counters = codes, image.counters
+        self._has_loops, self._stacks = image.has_loops, image.stacks
+        self._is_stoppable = image.is_stoppable
         self._parallel, self._brief = image.parallel, image.brief
         self._pointers, self._cursors = image.inputs + image.outputs + 1, image.cursors
+        self._outputs = image.outputs
         self._pack = struct.Struct(f"{self._pointers}q").pack_into
         self._table = (ctypes.c_int64 * len(image.table))(*image.table)
         for place, address in zip(
@@ -77,7 +92,7 @@ class Executable(Runnable):
         self._run = pool.runtime().run if self.timings is None else self.timings.run
 
     def _frame(self) -> _Frame:
-        return _Frame(self._pointers, self._cursors)
+        return _Frame(self._pointers, self._cursors, self._has_loops)
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs the program on the addresses of its inputs and outputs, which must stay valid.
@@ -141,10 +156,11 @@ class Executable(Runnable):
                 memory.give_arena(block)
 
         def serial() -> None:
-            if run(table, address):
+            code = run(table, address)
+            if code and (code == FAILED or self._go_on(frame, code) == FAILED):
                 failed()
 
-        if self._parallel or arena or self.timings is not None:
+        if self._parallel or arena or self._has_loops or self.timings is not None:
             return Prepared(words, execute, failed)
         return Prepared(
             words, execute, failed, frame.interrupted, (table, address, self._brief), self
@@ -165,11 +181,53 @@ class Executable(Runnable):
         self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int
     ) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
-        failed = self._run(self._table_address, frame.address)
+        code = self._run(self._table_address, frame.address)
+        failed = code and (code == FAILED or self._go_on(frame, code) == FAILED)
         reason = self._failure(frame) if failed else None
         self._frames.append(frame)
         if reason is not None:
             raise reason
+
+    def _go_on(self, frame: _Frame, code: int) -> int:
+        """Goes on with a run that was left in a loop, so that Python could look for signals.
+
+        What a signal handler raises ends it: at once where nothing of the user's has been written
+        yet, else after an iteration, if all that is written in place are the last carries of one
+        loop, or else when the program is over.
+        """
+        try:
+            while code == LEFT:
+                code = self._run(self._table_address, frame.address)
+            return code
+        except BaseException:
+            with deferred():
+                if self._writes_in_place(frame):
+                    self._end(frame)
+                else:
+                    frame.begin()
+            raise
+
+    def _writes_in_place(self, frame: _Frame) -> bool:
+        count = self._pointers - 1 - self._outputs
+        inputs = frame.args[FIRST : FIRST + count]
+        outputs = frame.args[FIRST + count : FIRST + self._pointers - 1]
+        return not {*inputs}.isdisjoint(outputs)
+
+    def _end(self, frame: _Frame) -> None:
+        if self._is_stoppable:
+            frame.stop()
+        code = LEFT
+        while code >= LEFT:
+            code = self._run(self._table_address, frame.address)
+            if code == STOPPED:
+                self._clear(frame)
+
+    def _clear(self, frame: _Frame) -> None:
+        """Zeros where the iterations that are not made would have stacked something."""
+        for counter, length, word, step in self._stacks:
+            count, at = length - frame.args[counter], frame.args[word]
+            first = at if step > 0 else at + (count - 1) * step
+            ctypes.memset(first, 0, count * abs(step))
 
     def _failure(self, frame: _Frame) -> CheckFailed:
         """That of the check that has failed."""

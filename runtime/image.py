@@ -14,10 +14,11 @@ from typing import Any
 from ..ir.graph.site import Site
 from ..ir.loops.loop import For, Param
 from ..ir.passes.bounds_checks import CheckSite
-from ..ir.program.program import Call, Program, Ref
+from ..ir.program.program import Call, LoopBlock, Program, Ref
 from .commands import HEADER, ZERO, Slot, Table, header
 from .native import CHECK, PARALLEL
 
+PATIENCE = 64  # iterations of tiny kernels between two looks at the clock
 BRIEF = 8  # tiny kernels, of which each takes about a microsecond
 # places in the argument array: the status block's address, the first input; the constant 0 is first
 STATUS, FIRST = 1, 2
@@ -44,6 +45,15 @@ class Image:
     # (first check, last one + 1, the word that counts the iterations of their loop), outer ones
     # first
     counters: tuple[tuple[int, int, int], ...] = ()
+    # what a loop stacks that may be stopped: the word of its counter, its length, the word of a
+    # cursor, the bytes that this moves in an iteration
+    stacks: tuple[tuple[int, int, int, int], ...] = ()
+    is_stoppable: bool = False  # is there such a loop
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether a run may be left and gone on with."""
+        return bool(self.table[HEADER - 1])
 
     @property
     def parallel(self) -> bool:
@@ -59,17 +69,54 @@ def image_of(program: Program) -> Image:
     def add_call(table: Table, number: int) -> None:
         _add_call(table, code, program.calls[number], contexts[number])
 
-    table = Table(partial(place, program), add_call)
+    stoppable = stoppable_of(program)
+    table = Table(partial(place, program), add_call, stoppable)
     table.add(program.span)
     parallel = any(any(call.parallel) for call in program.calls)
     width = max((len(c) for c in contexts), default=1)
-    table.words[:HEADER] = header(table.phases, parallel, width, len(table.words))
+    tiny = all(call.loops.tiny for call in program.calls)
+    has_loops = any(isinstance(b, LoopBlock) for b in program.blocks)
+    patience = has_loops * (PATIENCE if tiny else 1)
+    table.words[:HEADER] = header(table.phases, parallel, width, len(table.words), patience)
     sizes = len(program.inputs), len(program.outputs), program.arena_bytes, program.cursors
     few = len(program.calls) <= BRIEF and not program.blocks
-    brief = few and all(call.loops.tiny for call in program.calls)
+    brief = few and tiny
     tables = tuple(table.words), tuple(code)
     counters = [(c.first, c.stop, place(program, c.word)[0]) for c in program.counters]
-    return Image(*sizes, *tables, program.donations, program.checks, brief, tuple(counters))
+    return Image(
+        *sizes,
+        *tables,
+        program.donations,
+        program.checks,
+        brief,
+        tuple(counters),
+        tuple(_stacks(program, stoppable)),
+        stoppable is not None,
+    )
+
+
+def stoppable_of(program: Program) -> LoopBlock | None:
+    """The loop of which all that is written in place is the last carry: ended after any iteration,
+    it leaves what so many iterations give."""
+    if not program.donations:
+        return None
+    donated = {Ref("output", o) for o in program.donations}
+    loops = [b for b in program.blocks if isinstance(b, LoopBlock)]
+    ends = [{x.end for x in b.swapped} | {x.end for x in b.held} for b in loops]
+    return next((b for b, e in zip(loops, ends, strict=True) if donated <= e), None)
+
+
+def _stacks(program: Program, loop: LoopBlock | None) -> list[tuple[int, int, int, int]]:
+    """Of a loop that may be stopped: (the word that counts its iterations, how many there should
+    be, a cursor's word, its step) for what it stacks."""
+    if loop is None or loop.length is None:
+        return []
+    counter = place(program, loop.counter)[0]
+    return [
+        (counter, loop.length, place(program, c.cursor)[0], c.step)
+        for c in loop.cursors
+        if c.writes
+    ]
 
 
 def _add_call(table: Table, code: list[int], call: Call, context: list[Slot]) -> None:
@@ -137,6 +184,8 @@ def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
             checks,
             image.brief,
             image.counters,
+            image.stacks,
+            image.is_stoppable,
             code,
         ]
     ).encode()
@@ -144,8 +193,8 @@ def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
 
 def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
     """What `pack` was given."""
-    inputs, outputs, arena, cursors, *tables, brief, counters, code = json.loads(data)
-    table, places, donations, checks = tables
+    inputs, outputs, arena, cursors, *tables, stoppable, code = json.loads(data)
+    table, places, donations, checks, brief, counters, stacks = tables
     image = Image(
         inputs,
         outputs,
@@ -157,5 +206,7 @@ def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
         unpacked_checks(checks, site_at),
         brief,
         tuple([(first, stop, word) for first, stop, word in counters]),
+        tuple([(counter, length, word, step) for counter, length, word, step in stacks]),
+        stoppable,
     )
     return image, code

@@ -32,12 +32,13 @@ At = Callable[[Ref], Ref]
 @dataclass(frozen=True)
 class Moved:
     """A cursor that starts `offset` bytes behind `start`, and moves by `step` bytes after each
-    iteration."""
+    iteration; `writes`: what it points at is stacked there."""
 
     cursor: Ref
     start: Ref
     offset: int
     step: int
+    writes: bool
 
     def moved(self, at: At) -> Moved:
         """In another program."""

@@ -156,14 +156,16 @@ class RegionStep:
             read.append(pair.read)
             written.append(pair.written)
         moved = [
-            self._moved(made, spec, ref, self.strides.get(n) or row_major_strides(n.shape), n.dtype)
+            self._moved(
+                made, spec, ref, self.strides.get(n) or row_major_strides(n.shape), n.dtype, False
+            )
             for ref, n in zip(sources[last:], self.sources[last:], strict=True)
         ]
         slices = len(moved)
         for k in range(spec.carries, spec.results):
             out = spec.body.outputs[k]
             strides = (out.size, *row_major_strides(out.shape))
-            moved.append(self._moved(made, spec, self._result(memory, k), strides, out.dtype))
+            moved.append(self._moved(made, spec, self._result(memory, k), strides, out.dtype, True))
         cursors = [m.cursor for m in moved]
         counter, seen = made.cursor(), made.cursor()
         if self.checks:
@@ -187,12 +189,19 @@ class RegionStep:
         made.blocks.append(block)
 
     def _moved(
-        self, made: Flat, spec: Loop, ref: Ref, strides: Sequence[int], dtype: DType
+        self,
+        made: Flat,
+        spec: Loop,
+        ref: Ref,
+        strides: Sequence[int],
+        dtype: DType,
+        writes: bool,
     ) -> Moved:
         step = strides[0] * dtype.itemsize
         if spec.reverse:
-            return Moved(made.cursor(), ref, step * ((spec.length or 1) - 1), -step)
-        return Moved(made.cursor(), ref, 0, step)
+            last = step * ((spec.length or 1) - 1)
+            return Moved(made.cursor(), ref, last, -step, writes)
+        return Moved(made.cursor(), ref, 0, step, writes)
 
 
 def _guarding(program: Program) -> Program:

@@ -78,7 +78,7 @@ class Walk:
                 return False
             case Operation.IF_ZERO:
                 return values[0] == 0
-            case Operation.IF_NOT_ZERO:
+            case Operation.IF_NOT_ZERO | Operation.UNLESS_STOPPED:
                 return values[0] != 0
             case Operation.IF_GREATER:
                 return values[0] > 0

@@ -1,7 +1,7 @@
 ; Driver. In: the table and the arguments of a program. Out: its phases have run; did a check fail.
 ;
 ; The table, i64 each: phases; 1 if some phase is parallel; slots of the widest context; words of the
-; table; then for each phase
+; table; how often a loop goes back until the clock is looked at, or 0; then for each phase
 ;     function, chunks, flags (PARALLEL | CHECK), slots,
 ;     and (argument, offset) per slot: context[k] = args[argument] + offset
 ; A phase with no slots gets the context of the phase before it. args[0] is 0, for immediate values;
@@ -20,6 +20,11 @@
 ;              phases before it
 ; 7 jump       if it is not 0
 ; 8 jump       if it is greater than 0
+; 9 jump       as 7, but not if the run is to be stopped: then it is left, and 3 is returned
+;
+; After the status block there are, i64 each: 1 if the run may be left when it goes back in a loop,
+; so that Python can look for signals: then 2 is returned, and the next call goes on; 1 if it is to
+; be stopped; where to go on, or 0; the phases before that.
 ;
 ; The timed driver is the same text with ticks between phases, and notes when each phase and each
 ; shared chunk ran. It takes one argument more, i64 each:
@@ -31,6 +36,7 @@
 ; records.
 
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+declare i64 @time(ptr)
 $timed declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 ; The chunks one after the other, on this thread.
@@ -84,6 +90,7 @@ act:
     i64 6, label %if.zero
     i64 7, label %if.not.zero
     i64 8, label %if.greater
+    i64 9, label %if.not.zero
   ]
 set:
   store i64 %value, ptr %target
@@ -154,12 +161,19 @@ entry:
   %width = load i64, ptr %width.p
   %words.p = getelementptr i64, ptr %table, i64 3
   %words = load i64, ptr %words.p
-  %first = getelementptr i64, ptr %table, i64 4
+  %patience.p = getelementptr i64, ptr %table, i64 4
+  %patience = load i64, ptr %patience.p
+  %first = getelementptr i64, ptr %table, i64 5
   %table.end = getelementptr i64, ptr %table, i64 %words
   %context = alloca i64, i64 %width, align 16
   %status.p = getelementptr i64, ptr %args, i64 1
   %status = load ptr, ptr %status.p
-  store i64 -1, ptr %status
+  %may.leave.p = getelementptr i64, ptr %status, i64 2
+  %stop.p = getelementptr i64, ptr %status, i64 3
+  %go.on.p = getelementptr i64, ptr %status, i64 4
+  %go.on.phases.p = getelementptr i64, ptr %status, i64 5
+  %budget.p = alloca i64
+  store i64 %patience, ptr %budget.p
   $timed %ticks.p = getelementptr i64, ptr %timing, i64 1
   $timed %ticks = load ptr, ptr %ticks.p
   $timed %phases.bytes = mul i64 %phases, 8
@@ -169,15 +183,45 @@ entry:
   $timed %tick.begin = call i64 @weft_ticks()
   $timed store i64 %tick.begin, ptr %ticks
   $timed store i64 %tick.begin, ptr %tick.last.p
+  $plain %has.loops = icmp ne i64 %patience, 0
+  $timed %has.loops = icmp ne i64 0, 0  ; a timed run is never left
+  br i1 %has.loops, label %allowed, label %fresh
+allowed:
+  %may.leave = load i64, ptr %may.leave.p
+  %may.be.left = icmp ne i64 %may.leave, 0
+  br i1 %may.be.left, label %look.back, label %fresh
+look.back:
+  %go.on = load ptr, ptr %go.on.p
+  %is.left = icmp ne ptr %go.on, null
+  br i1 %is.left, label %resume, label %fresh
+resume:
+  %go.on.phases = load i64, ptr %go.on.phases.p
+  store ptr null, ptr %go.on.p
+  %resumed = call i64 @time(ptr null)
+  br label %loop
+fresh:
+  %started.leaves = phi i1 [false, %entry], [false, %allowed], [true, %look.back]
+  %started = call i64 @time(ptr null)
+  store i64 -1, ptr %status
   %wakes = icmp ne i64 %any.parallel, 0
-  br i1 %wakes, label %wake, label %loop
+  br i1 %wakes, label %wake, label %loop.begin
 wake:  ; early, so that the workers are up when the first parallel phase comes
   call void @wake()
   br label %loop
+loop.begin:
+  br label %loop
 loop:
-  %i = phi i64 [0, %entry], [0, %wake], [%i.next, %next], [%i, %command.next], [%i.jump, %jump]
-  %phase = phi ptr [%first, %entry], [%first, %wake], [%end, %next],
-                   [%command.end, %command.next], [%jump.to, %jump]
+  %leaves = phi i1 [%started.leaves, %loop.begin], [%started.leaves, %wake], [%leaves, %next],
+                    [%leaves, %command.next], [%leaves, %jump], [%leaves, %budgeted],
+                    [true, %resume]
+  %since = phi i64 [%started, %loop.begin], [%started, %wake], [%since, %next],
+                   [%since, %command.next], [%since, %jump], [%since, %budgeted],
+                   [%resumed, %resume]
+  %i = phi i64 [0, %loop.begin], [0, %wake], [%i.next, %next], [%i, %command.next], [%i.jump, %jump],
+               [%i.jump, %budgeted], [%go.on.phases, %resume]
+  %phase = phi ptr [%first, %loop.begin], [%first, %wake], [%end, %next],
+                   [%command.end, %command.next], [%jump.to, %jump], [%jump.to, %budgeted],
+                   [%go.on, %resume]
   %more = icmp ult ptr %phase, %table.end
   br i1 %more, label %look, label %out
 look:
@@ -189,6 +233,25 @@ look:
 command.begin:
   %jumps = call i64 @command(ptr %phase, ptr %args)
   %jumping = icmp ne i64 %jumps, 0
+  %operation = load i64, ptr %phase
+  %stoppable = icmp eq i64 %operation, 9
+  %goes.round = and i1 %jumping, %stoppable
+  %ends.loop = and i1 %goes.round, %leaves
+  br i1 %ends.loop, label %ask, label %jumps.or.not
+ask:
+  %stop = load i64, ptr %stop.p
+  %stops = icmp ne i64 %stop, 0
+  br i1 %stops, label %stopped, label %jumps.or.not
+stopped:  ; goes on behind the loop
+  %stop.entries.p = getelementptr i64, ptr %phase, i64 3
+  %stop.entries = load i64, ptr %stop.entries.p
+  %stop.entries.words = mul i64 %stop.entries, 3
+  %stop.words = add i64 %stop.entries.words, 4
+  %behind = getelementptr i64, ptr %phase, i64 %stop.words
+  store ptr %behind, ptr %go.on.p
+  store i64 %i, ptr %go.on.phases.p
+  ret i64 3
+jumps.or.not:
   br i1 %jumping, label %jump, label %command.next
 command.next:
   %entries.p = getelementptr i64, ptr %phase, i64 3
@@ -203,6 +266,25 @@ jump:
   %jump.word.p = getelementptr i64, ptr %phase, i64 4
   %jump.word = load i64, ptr %jump.word.p
   %jump.to = getelementptr i64, ptr %table, i64 %jump.word
+  %back = icmp ult ptr %jump.to, %phase
+  %counts = and i1 %back, %leaves
+  br i1 %counts, label %count, label %loop
+count:
+  %budget = load i64, ptr %budget.p
+  %left = sub i64 %budget, 1
+  store i64 %left, ptr %budget.p
+  %spent = icmp sle i64 %left, 0
+  br i1 %spent, label %clock, label %budgeted
+clock:
+  store i64 %patience, ptr %budget.p
+  %now = call i64 @time(ptr null)
+  %long.enough = icmp ne i64 %now, %since  ; another second has begun
+  br i1 %long.enough, label %leave, label %budgeted
+leave:
+  store ptr %jump.to, ptr %go.on.p
+  store i64 %i.jump, ptr %go.on.phases.p
+  ret i64 2
+budgeted:
   br label %loop
 phase.begin:
   %function = load ptr, ptr %phase

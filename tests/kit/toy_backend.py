@@ -30,7 +30,7 @@ from weft.ir.kernels.fuse import Policy
 from weft.ir.loops import interp
 from weft.ir.loops.listing import listing
 from weft.ir.loops.loop import Loops
-from weft.ir.program.program import Call, Program, Ref, ValueLayout
+from weft.ir.program.program import Call, CopyBlock, Program, Ref, ValueLayout
 from weft.runtime.buffer import DeviceBuffer
 from weft.runtime.failures import CheckFailed
 from weft.runtime.image import PlaceOf, SiteAt
@@ -116,7 +116,10 @@ class ToyExecutable(Runnable):
                 else spaces[ref.space][ref.number]
             )
 
-        for call in p.calls:
+        copies = {b.place: b for b in p.blocks if isinstance(b, CopyBlock)}
+        for number, call in enumerate(p.calls):
+            if (copy := copies.get(number)) and copy.end != copy.start:
+                memory(copy.end, copy.nbytes)[:] = memory(copy.start, copy.nbytes)
             self._call(call, memory)
 
     def _memory(self, address: int, v: ValueLayout) -> Array:
