@@ -21,7 +21,7 @@ from ...ir.kernels.places import Read
 from ...ir.loops.loop import Check
 from ...ir.loops.walk import statements
 from ...ir.passes.bounds_checks import CheckSite
-from ...ir.program.program import Call
+from ...ir.program.program import Call, LoopBlock, Program
 from ...runtime.image import chunk_count
 from ..machine.judged import predicted
 from ..machine.machine import machine
@@ -39,15 +39,15 @@ def report(c: Compiled, predict: bool = True, names: InputNames = NO_NAMES) -> R
     """The Report of a program whose inputs have these names; without predictions it asks for no
     figures of the machine."""
     calls = zip(c.in_order(), c.program.calls, c.kernel_keys, strict=True)
-    apart = _apart(c)
+    apart, times = _apart(c), iterations(c.program)
     kernels = [
         replace(
             _kernel(
                 k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key)
-            ),
+            ).repeated(times[i]),
             reads=tuple(name for n in k.step.reads if (name := name_of(n, names))),
         )
-        for k, call, key in calls
+        for i, (k, call, key) in enumerate(calls)
     ]
     unpredicted = Report(
         kernels,
@@ -59,6 +59,19 @@ def report(c: Compiled, predict: bool = True, names: InputNames = NO_NAMES) -> R
     )
     figures = _figures(unpredicted.device) if predict else None
     return unpredicted if figures is None else predicted(unpredicted, figures)
+
+
+def iterations(program: Program) -> list[int]:
+    """How often each call runs; once in loops whose end nobody knows."""
+    times = [1] * len(program.calls)
+    blocks = list(program.blocks)
+    while blocks:
+        block = blocks.pop()
+        blocks += [b for body in block.bodies for b in body.blocks]
+        if isinstance(block, LoopBlock) and block.length is not None and block.condition is None:
+            for i in range(block.body.first, block.body.stop):
+                times[i] *= block.length
+    return times
 
 
 def _kernel(
@@ -74,6 +87,9 @@ def _kernel(
         bytes_read(k.step.reads, units),
         sum(n.size * n.dtype.itemsize for n in k.step.writes),
     )
+    if k.step.over is not None:  # it writes a part alone
+        read = {n: nbytes for n, nbytes in read.items() if n is not k.step.over}
+        written = nodes[0].src[1].nbytes
     sure_bytes, sure_flops = _sure(k.kernel, read, written) if k.kernel is not None else (0, 0)
     return KernelReport(
         name=k.name,

@@ -23,6 +23,7 @@ from ...ir.ops.table import TRANSCENDENTAL
 
 MOVES = VIEWS | {
     Op.INPUT,
+    Op.PUT,
     Op.CONST,
     Op.IOTA,
     Op.VAR,

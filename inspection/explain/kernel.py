@@ -62,9 +62,9 @@ class Apart:
 class KernelReport:
     """One kernel of a program.
 
-    Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, sort, check); `nodes`,
-    the operations it computes; `outer`, the extents of its parallel axes; `reads`, the names of
-    what it reads, `conv1.weight`, of inputs that have one; `outputs`, text of each stored value;
+    Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, put, sort, check);
+    `nodes`, the operations it computes; `outer`, the extents of its parallel axes; `reads`, the
+    names of what it reads, `conv1.weight`, of inputs that have one; `outputs`, text of each stored value;
     `bytes` it reads and writes, every element once, and `written`, those that it writes; `flops`,
     its arithmetic as `inspection/explain/flops.py` counts it, and `floats`, the dtype whose speed
     that has; `sure_bytes` and `sure_flops`, those of them that no schedule does without, as far as
@@ -75,7 +75,8 @@ class KernelReport:
     neighbours; `launches`, on a GPU the blocks, threads, shared memory, registers and spills of
     each phase; `predicted`, seconds by the roofline of this machine, and what they are `bound` by:
     "memory", "compute" or "launch"; None without figures of the machine; `measured`, seconds, None
-    unless `wf.profile` has run it.
+    unless `wf.profile` has run it; `times`, how often it runs, in a loop with so many iterations:
+    bytes, arithmetic and seconds are those of all.
     """
 
     name: str
@@ -100,6 +101,19 @@ class KernelReport:
     floats: str = "float32"
     sure_bytes: int = 0
     sure_flops: int = 0
+    times: int = 1
+
+    def repeated(self, times: int) -> KernelReport:
+        """The same so many times."""
+        return replace(
+            self,
+            bytes=self.bytes * times,
+            written=self.written * times,
+            flops=self.flops * times,
+            sure_bytes=self.sure_bytes * times,
+            sure_flops=self.sure_flops * times,
+            times=times,
+        )
 
     @property
     def demand(self) -> Demand:
@@ -165,7 +179,8 @@ def kernel_text(k: KernelReport) -> str:
 
 def cost(k: KernelReport) -> str:
     """What it moves and computes, and how long that takes."""
-    text = f"{amount(k.bytes)}B moved, {amount(k.flops)}flop, {k.intensity:.3g} flop/B"
+    text = f"in {k.times} iterations " if k.times > 1 else ""
+    text += f"{amount(k.bytes)}B moved, {amount(k.flops)}flop, {k.intensity:.3g} flop/B"
     if k.predicted is not None:
         text += f": {duration(k.predicted)} predicted, bound by {k.bound}"
     return text if k.measured is None else f"{text}; {duration(k.measured)} measured"

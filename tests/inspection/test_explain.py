@@ -82,7 +82,7 @@ def test_equal_reasons_of_parts_stand_once():
 KERNEL_FIELDS = {
     *("name", "kind", "nodes", "outer", "reads", "outputs", "bytes", "flops", "intensity",
         "predicted", "bound", "schedule"),
-    *("written", "floats", "sure_bytes", "sure_flops"),
+    *("written", "floats", "sure_bytes", "sure_flops", "times"),
     *("parallel", "threads", "lines", "sources", "gradient", "boundaries", "launches", "measured",
         "choices"),
 }  # fmt: skip

@@ -335,3 +335,12 @@ def test_steps_that_nobody_counts_are_refused() -> None:
 
     with pytest.raises(errors.JitError, match="the step of an optimiser"):
         wf.while_loop(lambda c: c < 3.0, body, 0.0)
+
+
+def test_explain_counts_what_all_iterations_do() -> None:
+    x = wf.zeros((5, 100)).realize()
+    report = wf.explain(wf.scan(lambda c, x: (c + x, None), x[0], x)[0])
+    (kernel,) = [k for k in report.kernels if "_loop_" in k.name]
+    assert kernel.times == 5
+    assert kernel.bytes == 5 * 3 * 400
+    assert "in 5 iterations 6 kB moved" in str(kernel)
