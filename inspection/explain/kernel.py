@@ -64,7 +64,8 @@ class KernelReport:
 
     Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, put, sort, check);
     `nodes`, the operations it computes; `outer`, the extents of its parallel axes; `reads`, the
-    names of what it reads, `conv1.weight`, of inputs that have one; `outputs`, text of each stored value;
+    names of what it reads, `conv1.weight`, of inputs that have one; `outputs`, text of each stored
+    value;
     `bytes` it reads and writes, every element once, and `written`, those that it writes; `flops`,
     its arithmetic as `inspection/explain/flops.py` counts it, and `floats`, the dtype whose speed
     that has; `sure_bytes` and `sure_flops`, those of them that no schedule does without, as far as
