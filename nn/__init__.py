@@ -11,6 +11,7 @@ from .amp import GradScaler, autocast
 from .checkpoint import CheckpointError, CheckpointFileError, load, save
 from .generation import generate
 from .layers import *
+from .layers.attention import KVCache
 from .module import Buffer, Module, Parameter
 from .stateless import functional_call
 
@@ -19,6 +20,7 @@ __all__ = [
     "CheckpointError",
     "CheckpointFileError",
     "GradScaler",
+    "KVCache",
     "Module",
     "Parameter",
     "amp",

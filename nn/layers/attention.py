@@ -19,7 +19,7 @@ from ..functional.attention import attention_weights, check_mask
 from ..module import Module, Parameter
 from .linear import Linear
 
-__all__ = ["KVCache", "MultiheadAttention"]
+__all__ = ["MultiheadAttention"]
 
 
 @dataclass

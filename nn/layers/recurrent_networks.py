@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ... import errors
 from ...frontend import ops
 from ...frontend.control.loops import scan
+from ...frontend.control.traced import as_tensor as as_any_tensor
 from ...frontend.operands.arguments import as_bool, as_choice, as_count, as_extents, as_fraction
 from ...frontend.tensor.binding import as_tensor, of_tensors
 from ...frontend.tensor.tensor import Tensor
@@ -162,7 +163,7 @@ class _Network(Module):
 
     def _valid(self, x: Tensor, lengths: Any) -> Tensor:
         """(T, N, 1): is a step within its sequence. Raises ShapeError."""
-        counts: Tensor = ops.asarray(lengths)
+        counts = as_any_tensor(type(self).__name__, "lengths", lengths)
         if counts.shape != (x.shape[1],) or not counts.dtype.is_int:
             raise errors.ShapeError(
                 f"{type(self).__name__}: lengths are {x.shape[1]} ints, one of each sequence, not"

@@ -21,7 +21,7 @@ from weft.ir.loops.text import show
 from weft.ir.ops.interp import run as oracle
 
 LAYERS = 4
-SEEDS = [0, 1, 2, 12, *rarely(*range(4, 12))]
+SEEDS = [0, 2, 3, 4, *rarely(*range(5, 13))]
 CANONICAL = "weft.codegen.kernels.lower_program.canonical"
 
 
