@@ -52,6 +52,10 @@ class _Frame:
         self.args[self._status] = 0
         self.args[self._status + STOP] = self.args[self._status + GO_ON] = 0
 
+    def gone_on(self) -> int:
+        """The address in the table where a run that was left goes on."""
+        return self.args[self._status + GO_ON]
+
     def stop(self) -> None:
         """The loop that may be stopped ends after its iteration."""
         self.args[self._status + STOP] = 1
@@ -77,7 +81,7 @@ class Executable(Runnable):
         self._frames: list[_Frame] = []
         self._codes, self._counters = codes, image.counters
         self._has_loops, self._stacks = image.has_loops, image.stacks
-        self._is_stoppable = image.is_stoppable
+        self._is_stoppable, self._overwrites = image.is_stoppable, image.overwrites
         self._parallel, self._brief = image.parallel, image.brief
         self._pointers, self._cursors = image.inputs + image.outputs + 1, image.cursors
         self._outputs = image.outputs
@@ -191,9 +195,9 @@ class Executable(Runnable):
     def _go_on(self, frame: _Frame, code: int) -> int:
         """Goes on with a run that was left in a loop, so that Python could look for signals.
 
-        What a signal handler raises ends it: at once where nothing of the user's has been written
-        yet, else after an iteration, if all that is written in place are the last carries of one
-        loop, or else when the program is over.
+        What a signal handler raises ends it: at once where nothing of the user's has been
+        overwritten yet, else after an iteration, if all that is written in place are the last
+        carries of one loop, or else when the program is over.
         """
         try:
             while code == LEFT:
@@ -201,13 +205,16 @@ class Executable(Runnable):
             return code
         except BaseException:
             with deferred():
-                if self._writes_in_place(frame):
+                if self._has_overwritten(frame):
                     self._end(frame)
                 else:
                     frame.begin()
             raise
 
-    def _writes_in_place(self, frame: _Frame) -> bool:
+    def _has_overwritten(self, frame: _Frame) -> bool:
+        """May an input have been overwritten, where the run was left."""
+        if (frame.gone_on() - self._table_address) // 8 < self._overwrites:
+            return False
         count = self._pointers - 1 - self._outputs
         inputs = frame.args[FIRST : FIRST + count]
         outputs = frame.args[FIRST + count : FIRST + self._pointers - 1]

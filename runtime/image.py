@@ -1,6 +1,5 @@
-"""Image of a program, its numbers. In: a Program. Out: all of a run but the addresses of code.
-
-Images go to disk as bytes, and back.
+"""Image of a program, its numbers: all of a run but the addresses of code. In: an Image, or bytes
+from the disk. Out: bytes, or an Image. It is made by table.py.
 """
 
 from __future__ import annotations
@@ -8,18 +7,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from ..ir.graph.site import Site
 from ..ir.loops.loop import For, Param
 from ..ir.passes.bounds_checks import CheckSite
-from ..ir.program.program import Call, LoopBlock, Program, Ref
-from .commands import HEADER, ZERO, Slot, Table, header
-from .native import CHECK, PARALLEL
+from ..ir.program.program import Call
+from .commands import HEADER
 
-PATIENCE = 64  # iterations of tiny kernels between two looks at the clock
-BRIEF = 8  # tiny kernels, of which each takes about a microsecond
 # places in the argument array: the status block's address, the first input; the constant 0 is first
 STATUS, FIRST = 1, 2
 
@@ -49,6 +44,8 @@ class Image:
     # cursor, the bytes that this moves in an iteration
     stacks: tuple[tuple[int, int, int, int], ...] = ()
     is_stoppable: bool = False  # is there such a loop
+    # the word of the table from which on inputs may have been overwritten
+    overwrites: int = 0
 
     @property
     def has_loops(self) -> bool:
@@ -61,97 +58,11 @@ class Image:
         return bool(self.table[1])
 
 
-def image_of(program: Program) -> Image:
-    """The numbers of a program."""
-    contexts = [_context(program, call) for call in program.calls]
-    code: list[int] = []
-
-    def add_call(table: Table, number: int) -> None:
-        _add_call(table, code, program.calls[number], contexts[number])
-
-    stoppable = stoppable_of(program)
-    table = Table(partial(place, program), add_call, stoppable)
-    table.add(program.span)
-    parallel = any(any(call.parallel) for call in program.calls)
-    width = max((len(c) for c in contexts), default=1)
-    tiny = all(call.loops.tiny for call in program.calls)
-    has_loops = any(isinstance(b, LoopBlock) for b in program.blocks)
-    patience = has_loops * (PATIENCE if tiny else 1)
-    table.words[:HEADER] = header(table.phases, parallel, width, len(table.words), patience)
-    sizes = len(program.inputs), len(program.outputs), program.arena_bytes, program.cursors
-    few = len(program.calls) <= BRIEF and not program.blocks
-    brief = few and tiny
-    tables = tuple(table.words), tuple(code)
-    counters = [(c.first, c.stop, place(program, c.word)[0]) for c in program.counters]
-    return Image(
-        *sizes,
-        *tables,
-        program.donations,
-        program.checks,
-        brief,
-        tuple(counters),
-        tuple(_stacks(program, stoppable)),
-        stoppable is not None,
-    )
-
-
-def stoppable_of(program: Program) -> LoopBlock | None:
-    """The loop of which all that is written in place is the last carry: ended after any iteration,
-    it leaves what so many iterations give."""
-    if not program.donations:
-        return None
-    donated = {Ref("output", o) for o in program.donations}
-    loops = [b for b in program.blocks if isinstance(b, LoopBlock)]
-    ends = [{x.end for x in b.swapped} | {x.end for x in b.held} for b in loops]
-    return next((b for b, e in zip(loops, ends, strict=True) if donated <= e), None)
-
-
-def _stacks(program: Program, loop: LoopBlock | None) -> list[tuple[int, int, int, int]]:
-    """Of a loop that may be stopped: (the word that counts its iterations, how many there should
-    be, a cursor's word, its step) for what it stacks."""
-    if loop is None or loop.length is None:
-        return []
-    counter = place(program, loop.counter)[0]
-    return [
-        (counter, loop.length, place(program, c.cursor)[0], c.step)
-        for c in loop.cursors
-        if c.writes
-    ]
-
-
-def _add_call(table: Table, code: list[int], call: Call, context: list[Slot]) -> None:
-    last = len(call.loops.phases) - 1
-    for i, (phase, parallel) in enumerate(zip(call.loops.phases, call.parallel, strict=True)):
-        flags = (PARALLEL if parallel else 0) | (CHECK if call.is_check and i == last else 0)
-        own = context if i == 0 else []  # later phases find the context of the first
-        code.append(len(table.words))
-        table.words += [0, chunk_count(call, phase), flags, len(own)]
-        table.words += [word for slot in own for word in slot]
-        table.phases += 1
-
-
 def chunk_count(call: Call, phase: For) -> int:
     """How many chunks a phase has in this call: the extent of its GRID loop."""
     if isinstance(phase.extent, Param):
         return call.params[call.loops.params.index(phase.extent)]
     return phase.extent
-
-
-def _context(program: Program, call: Call) -> list[Slot]:
-    """The buffers, the params, the status block, each as (place in the argument array, offset)."""
-    buffers = [place(program, ref) for ref in call.refs]
-    return [*buffers, *((ZERO, value) for value in call.params), (STATUS, 0)]
-
-
-def place(program: Program, ref: Ref) -> Slot:
-    """Where a Ref is in the argument array, and the offset from the address there."""
-    first_output = FIRST + len(program.inputs)
-    arena = first_output + len(program.outputs)
-    if ref.space == "arena":
-        return arena, ref.number
-    if ref.space == "cursor":
-        return arena + 1 + ref.number, 0
-    return (FIRST if ref.space == "input" else first_output) + ref.number, 0
 
 
 # ---------------------------------------------------------------- on disk
@@ -186,6 +97,7 @@ def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
             image.counters,
             image.stacks,
             image.is_stoppable,
+            image.overwrites,
             code,
         ]
     ).encode()
@@ -193,8 +105,8 @@ def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
 
 def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
     """What `pack` was given."""
-    inputs, outputs, arena, cursors, *tables, stoppable, code = json.loads(data)
-    table, places, donations, checks, brief, counters, stacks = tables
+    inputs, outputs, arena, cursors, *tables, code = json.loads(data)
+    table, places, donations, checks, brief, counters, stacks, stoppable, overwrites = tables
     image = Image(
         inputs,
         outputs,
@@ -208,5 +120,6 @@ def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
         tuple([(first, stop, word) for first, stop, word in counters]),
         tuple([(counter, length, word, step) for counter, length, word, step in stacks]),
         stoppable,
+        overwrites,
     )
     return image, code

@@ -17,8 +17,9 @@ from ...ir.loops.listing import listing, numbered
 from ...ir.loops.loop import Loops
 from ...ir.program.program import Call, Program
 from ...runtime.executable import Executable
-from ...runtime.image import PlaceOf, image_of, pack
+from ...runtime.image import PlaceOf, pack
 from ...runtime.memory.devices import CPU
+from ...runtime.table import image_of
 from .backend import Launch, verified
 from .compile_kernels import Compiler, kernel_key
 from .tune import fastest

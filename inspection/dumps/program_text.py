@@ -7,7 +7,8 @@ from ...ir.graph.index import row_major_strides
 from ...ir.loops.loop import Buf, Loops
 from ...ir.loops.walk import reads, writes
 from ...ir.program.memory_report import Memory, MemoryBuffer
-from ...ir.program.program import Call, Ref, ValueLayout
+from ...ir.program.program import Call, ValueLayout
+from ...ir.program.ref import Ref
 from ...runtime.image import chunk_count
 from ...wording import amount, plural
 

@@ -21,7 +21,8 @@ from ...ir.kernels.places import Read
 from ...ir.loops.loop import Check
 from ...ir.loops.walk import statements
 from ...ir.passes.bounds_checks import CheckSite
-from ...ir.program.program import Call, LoopBlock, Program
+from ...ir.program.blocks import LoopBlock
+from ...ir.program.program import Call, Program
 from ...runtime.image import chunk_count
 from ..machine.judged import predicted
 from ..machine.machine import machine

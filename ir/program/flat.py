@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from .program import Block, Call, Counter, Program, Ref, Span
+from .blocks import Block, Counter, Span
+from .program import Call, Program
+from .ref import Ref
 
 
 @dataclass
@@ -44,4 +46,9 @@ class Flat:
 
         self.calls += [replace(c, refs=tuple(map(at, c.refs))) for c in program.calls]
         self.counters += [replace(c, word=at(c.word)) for c in program.counters]
-        return program.span.moved(at, first_call)
+        return span_of(program).moved(at, first_call)
+
+
+def span_of(program: Program) -> Span:
+    """All calls of a program."""
+    return Span(0, len(program.calls), program.blocks)

@@ -14,7 +14,8 @@ from ..graph.order import Order
 from ..passes.bounds_checks import CheckSite
 from .arena import Block, place
 from .flat import Flat
-from .program import Lifetime, Program, Ref, ValueLayout
+from .program import Lifetime, Program, ValueLayout
+from .ref import Ref
 from .run_order import Waits, least_peak, topological
 from .step import Scratch, Step
 

@@ -19,18 +19,10 @@ from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import row_major_strides
 from ..graph.region import Branch, Loop
+from .blocks import BranchBlock, Counter, Held, LoopBlock, Moved, Swapped
 from .flat import Flat
-from .program import (
-    BranchBlock,
-    Counter,
-    Held,
-    LoopBlock,
-    Moved,
-    Program,
-    Ref,
-    Swapped,
-    ValueLayout,
-)
+from .program import Program, ValueLayout
+from .ref import Ref
 from .step import Memory
 
 

@@ -11,9 +11,11 @@ from typing import Protocol
 from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..loops.loop import Loops
+from .blocks import CopyBlock
 from .flat import Flat
 from .in_place import Accesses
-from .program import Call, CopyBlock, Ref
+from .program import Call
+from .ref import Ref
 
 
 class Room(Protocol):

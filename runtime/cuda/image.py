@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from functools import partial
 from typing import Any
 
 from ...ir.loops.loop import Loops
 from ...ir.passes.bounds_checks import CheckSite
+from ...ir.program.flat import span_of
 from ...ir.program.program import Call, Program
-from ..commands import Table, parsed
-from ..image import PlaceOf, SiteAt, chunk_count, packed_checks, place, unpacked_checks
+from ..commands import parsed
+from ..image import PlaceOf, SiteAt, chunk_count, packed_checks, unpacked_checks
+from ..table import Table
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ def _table(program: Program, counts: Sequence[int]) -> tuple[int, ...]:
             table.words += [table.phases, 0, 0, 0]
             table.phases += 1
 
-    table = Table(partial(place, program), add_call)
-    table.add(program.span)
+    table = Table(program, add_call)
+    table.add(span_of(program))
     return tuple(table.words)
 
 

@@ -27,7 +27,8 @@ from weft.ir.loops.walk import postorder
 from weft.ir.ops.interp import run as oracle
 from weft.ir.program.arena import ALIGN, Block, most_alive, place
 from weft.ir.program.plan import Planner, plan
-from weft.ir.program.program import Program, Ref, ValueLayout
+from weft.ir.program.program import Program, ValueLayout
+from weft.ir.program.ref import Ref
 from weft.ir.program.run_order import eager, peak, topological
 from weft.ir.program.step import KernelStep
 from weft.runtime.failures import CheckFailed

@@ -31,7 +31,9 @@ from weft.ir.passes.simplify import simplify
 from weft.ir.passes.split_reductions import split_reductions
 from weft.ir.passes.sums_apart import sums_apart
 from weft.ir.passes.widen_halves import widen
-from weft.ir.program.program import CopyBlock, Ref, ValueLayout
+from weft.ir.program.blocks import CopyBlock
+from weft.ir.program.program import ValueLayout
+from weft.ir.program.ref import Ref
 
 Array = np.ndarray[Any, Any]
 Env = Mapping[Node, Array]

@@ -30,7 +30,9 @@ from weft.ir.kernels.fuse import Policy
 from weft.ir.loops import interp
 from weft.ir.loops.listing import listing
 from weft.ir.loops.loop import Loops
-from weft.ir.program.program import Call, CopyBlock, Program, Ref, ValueLayout
+from weft.ir.program.blocks import CopyBlock
+from weft.ir.program.program import Call, Program, ValueLayout
+from weft.ir.program.ref import Ref
 from weft.runtime.buffer import DeviceBuffer
 from weft.runtime.failures import CheckFailed
 from weft.runtime.image import PlaceOf, SiteAt

@@ -61,3 +61,17 @@ def test_values_in_place_are_those_after_an_iteration() -> None:
         run()
     assert 0 < p.numpy()[0] == p.numpy()[-1]
     np.testing.assert_array_equal(p.numpy() * 2, q.numpy())
+
+
+def test_a_value_that_is_written_in_place_later_stays() -> None:
+    w = wf.tensor(np.zeros(1000, np.float32)).realize()
+
+    @wf.jit
+    def run(n: int) -> wf.Tensor:
+        w.assign(w + wf.fori_loop(0, n, lambda i, x: x * 0.5 + 1, wf.zeros(1000)))
+        return w.sum()
+
+    run(0)
+    with interrupted(0.2):
+        run(10**12)
+    np.testing.assert_array_equal(w.numpy(), np.zeros(1000))

@@ -25,7 +25,8 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph.index import Var
 from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
 from weft.ir.passes.bounds_checks import CheckSite
-from weft.ir.program.program import Call, Program, Ref, ValueLayout
+from weft.ir.program.program import Call, Program, ValueLayout
+from weft.ir.program.ref import Ref
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.devices import Gpu

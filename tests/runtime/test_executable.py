@@ -12,13 +12,15 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph.index import Var
 from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
 from weft.ir.passes.bounds_checks import CheckSite
-from weft.ir.program.program import Call, Program, Ref, ValueLayout
+from weft.ir.program.program import Call, Program, ValueLayout
+from weft.ir.program.ref import Ref
 from weft.runtime import native
 from weft.runtime.buffer import memory
 from weft.runtime.code import Code
 from weft.runtime.executable import Executable
 from weft.runtime.failures import CheckFailed
-from weft.runtime.image import chunk_count, image_of
+from weft.runtime.image import chunk_count
+from weft.runtime.table import image_of
 
 CHUNK = 16  # elements a chunk of every kernel here
 
