@@ -175,7 +175,7 @@ def _planned(
     roots = checks.through(lambda _: [*parts.roots, *parts.kept], apart)
     fused = passes.step("fuse", kernels_of, parts, backend.policy).named(prefix)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
-    inner = partial(_loop, passes, strides, backend, code)
+    inner = partial(_loop, strides, backend, code)
     with provenance(NOWHERE):  # Nodes of loops
         lowered = passes.step(
             "lower",
@@ -195,7 +195,6 @@ def _planned(
 
 
 def _loop(
-    passes: Passes,
     strides: Strides,
     backend: Backend,
     code: KernelBuilder,
@@ -210,10 +209,9 @@ def _loop(
     wishes = {k: spec.captured + k for k in range(spec.carries)} if n.op is Op.LOOP else {}
     bodies, before = [], len(sites)
     for i, region in enumerate(spec.regions):
-        inner = Passes(region.outputs)
         prefix = f"{kernel.name}_" if n.op is Op.LOOP else f"{kernel.name}_{i}_"
+        inner = Passes(region.outputs)
         bodies.append(_planned(inner, region.params, values, wishes, backend, code, sites, prefix))
-        passes.inside.append((kernel.name, inner))
     step = RegionStep(
         spec,
         n.src,

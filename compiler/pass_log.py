@@ -41,11 +41,10 @@ class Pass:
 
 class Passes:
     """Applies passes and notes them. Attributes: `done`, a Pass each; the first is the Graph that
-    came in; `inside`, those of the bodies of loops, by the names of their kernels."""
+    came in."""
 
     def __init__(self, graph: Sequence[Node]) -> None:
         self.done = [Pass("graph", 0.0, tuple(graph))]
-        self.inside: list[tuple[str, Passes]] = []
 
     def graph(self, name: str, run: Callable[..., list[Node]], *args: Any) -> list[Node]:
         """What a pass from Graph to Graph gives."""
