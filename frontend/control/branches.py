@@ -18,8 +18,7 @@ from ..lazy.body_trace import BodyTrace
 from ..operands.arguments import as_sequence
 from ..tensor import tree
 from ..tensor.tensor import Tensor, wrap
-from .loops import _described
-from .traced import Function, Traced, as_tensor, shown, tensors
+from .traced import Function, Traced, as_tensor, described, shown, tensors
 
 
 def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> Any:
@@ -87,8 +86,8 @@ def _chosen(
 def _require_alike(name: str, one: Traced, other: Traced) -> None:
     if not tree.is_like(one.result, other.result):
         raise errors.ShapeError(
-            f"{name}: the branches return different structures: {_described(one.result)} and"
-            f" {_described(other.result)}"
+            f"{name}: the branches return different structures: {described(one.result)} and"
+            f" {described(other.result)}"
         )
     for a, b in zip(one.nodes, other.nodes, strict=True):
         if a.dtype is not b.dtype or a.shape != b.shape:

@@ -21,7 +21,7 @@ from ..lazy.body_trace import BodyTrace
 from ..operands.arguments import as_bool, as_count, as_int
 from ..tensor import tree
 from ..tensor.tensor import Tensor, wrap
-from .traced import Function, Traced, shown, tensors
+from .traced import Function, Traced, described, shown, tensors
 
 
 def scan(
@@ -47,7 +47,7 @@ def scan(
 
     body.call(arguments)
     if not isinstance(body.result, tuple) or len(body.result) != 2:
-        raise errors.DTypeError(f"scan: the body returns (carry, y), not {_described(body.result)}")
+        raise errors.DTypeError(f"scan: the body returns (carry, y), not {described(body.result)}")
     new, ys = body.result
     _require_like("scan", init, new, first, body.nodes[: len(tree.leaves(new))])
     stacked = body.nodes[len(first) :]
@@ -234,8 +234,8 @@ def _require_like(
     """Raises ShapeError where the carry has changed."""
     if not tree.is_like(init, new):
         raise errors.ShapeError(
-            f"{name}: the carry has another structure after an iteration: {_described(new)}, at"
-            f" first it is {_described(init)}"
+            f"{name}: the carry has another structure after an iteration: {described(new)}, at"
+            f" first it is {described(init)}"
         )
     for i, (a, b) in enumerate(zip(first, nodes, strict=True)):
         if a.dtype is not b.dtype or a.shape != b.shape:
@@ -244,17 +244,3 @@ def _require_like(
                 f"{name}: carry{place} is {a.dtype.name}{list(a.shape)} before an iteration and"
                 f" {shown(b)} after it"
             )
-
-
-def _described(structure: Any) -> str:
-    """A structure of Tensors by their dtypes and shapes."""
-    return repr(tree.mapped(_Shown, structure))
-
-
-class _Shown:
-    def __init__(self, leaf: Any) -> None:
-        n = getattr(leaf, "node", None)
-        self._text = type(leaf).__name__ if n is None else f"{n.dtype.name}{list(n.shape)}"
-
-    def __repr__(self) -> str:
-        return self._text

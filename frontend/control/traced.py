@@ -72,3 +72,17 @@ def shown(n: Node) -> str:
     """`float32[4, 8] (file:line)`."""
     where = f" ({located(n.site[:2])})" if n.site and n.site[0] else ""
     return f"{n.dtype.name}{list(n.shape)}{where}"
+
+
+def described(structure: Any) -> str:
+    """A structure of Tensors by their dtypes and shapes."""
+    return repr(tree.mapped(_Shown, structure))
+
+
+class _Shown:
+    def __init__(self, leaf: Any) -> None:
+        n = getattr(leaf, "node", None)
+        self._text = type(leaf).__name__ if n is None else f"{n.dtype.name}{list(n.shape)}"
+
+    def __repr__(self) -> str:
+        return self._text
