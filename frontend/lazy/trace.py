@@ -62,7 +62,27 @@ class Live:
         self.recipe, self.leaves, self.mark = recipe, leaves, mark
 
 
-class Trace:
+class Values:
+    """Values that Python knows, one recipe for each: what a Trace and NoTrace say alike."""
+
+    def live_scalars(
+        self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None
+    ) -> list[Node]:
+        """0-d inputs of these dtypes, with the recipe's values."""
+        raise NotImplementedError
+
+    def live_steps(
+        self, values: Steps, dtypes: Sequence[DType], source: object, place: int
+    ) -> list[Node]:
+        """0-d inputs with the values of this step, of which `turn` counts those before."""
+        return self.live_scalars(lambda: values(0), dtypes)
+
+    def draw(self, recipe: Recipe, mark: Mark) -> Node:
+        """The number of a draw of random numbers, another one at each call."""
+        return self.live_scalars(recipe, [dt.uint64], mark)[0]
+
+
+class Trace(Values):
     """Everything that a function does while it is traced. live_numbers: those of Modules that have
     changed before are inputs."""
 
@@ -234,16 +254,6 @@ class Trace:
         self.live.append(Live(recipe, leaves, None))
         return leaves
 
-    def live_steps(
-        self, values: Steps, dtypes: Sequence[DType], source: object, place: int
-    ) -> list[Node]:
-        """0-d inputs with the values of this step, of which `turn` counts those before."""
-        return self.live_scalars(lambda: values(0), dtypes)
-
-    def draw(self, recipe: Recipe, mark: Mark) -> Node:
-        """The number of a draw of random numbers, another one at each call."""
-        return self.live_scalars(recipe, [dt.uint64], mark)[0]
-
     def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
         """The one live scalar of this source, with the recipe's value at every call; `now` where no
         function is traced."""
@@ -326,7 +336,7 @@ def require_no_grad(name: str, t: Tensor) -> None:
         )
 
 
-class NoTrace:
+class NoTrace(Values):
     """What a Trace is asked for, where no function is traced: everything is done now."""
 
     is_traced = False
@@ -340,14 +350,6 @@ class NoTrace:
         values, columns = recipe(), enumerate(dtypes)
         arrays = [(np.array(values[k * rows : (k + 1) * rows]), d) for k, d in columns]
         return [storage.leaf(storage.from_array(a, d, copy=True)) for a, d in arrays]
-
-    def live_steps(
-        self, values: Steps, dtypes: Sequence[DType], source: object, place: int
-    ) -> list[Node]:
-        return self.live_scalars(lambda: values(0), dtypes)
-
-    def draw(self, recipe: Recipe, mark: Mark) -> Node:
-        return self.live_scalars(recipe, [dt.uint64], mark)[0]
 
     def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
         return now
