@@ -8,7 +8,8 @@ need the carries is computed for all iterations at once.
 
 What is gained: matrices are read once, and products of a few rows become one of many. What is after
 the loop needs values of each iteration, which are stacked. It leaves the loop where they take no
-more bytes than what the loop does not read and write then.
+more bytes than what the loop does not read and write then. Memory stays bounded: what is stacked of
+one value takes no more than ROOM bytes, or than the slices of the loop.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from ..graph.op import ELEMENTWISE, VIEWS, Op
 from ..graph.region import Branch, Loop, unnumbered
 from ..graph.rewrite import is_zero
 from ..kernels.contraction import contracts
+from ..kernels.kernel import base_of
 from ..regions.batch import NotBatched, batched
 from ..regions.body import OpenLoop, opened, reach_up
 from ..regions.rebuild import with_results
 
 LEAST = 2  # iterations
+ROOM = 1 << 30
 
 
 def leave_loops(roots: Sequence[Node]) -> list[Node]:
@@ -62,7 +65,8 @@ def _before(loop: OpenLoop) -> OpenLoop:
     sliced = set(reach_up([p for p, _ in loop.slices], loop.outputs)) - carried
     users = _users(order, loop.outputs)
     contractions = [n for n in order if n in sliced and _is_contraction(n)]
-    found = dict.fromkeys(_last_map(n, users, sliced) for n in contractions)
+    ends = (_last_map(n, users, sliced) for n in contractions)
+    found = dict.fromkeys(n for n in ends if _has_room(loop, n.nbytes))
     if not found:
         return loop
     stacks = batched(list(found), dict(loop.slices), loop.length or 0)
@@ -70,6 +74,12 @@ def _before(loop: OpenLoop) -> OpenLoop:
     without = loop.over(dict(leaves))
     own = list(zip(leaves.values(), stacks, strict=True))
     return replace(without, slices=[*loop.slices, *own])
+
+
+def _has_room(loop: OpenLoop, nbytes: int) -> bool:
+    """May so many bytes of each iteration be stacked?"""
+    given = sum(s.nbytes for _, s in loop.slices)
+    return (loop.length or 0) * nbytes <= max(ROOM, given)
 
 
 def _users(order: Iterable[Node], outputs: Iterable[Node]) -> dict[Node, list[Node | None]]:
@@ -145,7 +155,8 @@ class _After:
             if x.is_sum and saved:
                 saved += 2 * x.value.nbytes
             needed = self._frontier(x).keys() - there
-            if saved and sum(n.nbytes for n in needed) <= saved:
+            nbytes = sum(n.nbytes for n in needed)
+            if saved and nbytes <= saved and _has_room(self._loop, nbytes):
                 chosen.append(x)
                 there |= needed
         for x in candidates:
@@ -168,7 +179,7 @@ class _After:
         """Bytes that the loop does not read and write without a contraction: its result, and the
         factor that is the same in each iteration."""
         factors = n.src[0].src
-        fixed = [_base(f) for f in factors if f not in self._inside]
+        fixed = [base_of(f) for f in factors if f not in self._inside]
         return n.nbytes + sum(f.nbytes for f in fixed)
 
     def results(self) -> list[Node]:
@@ -219,9 +230,3 @@ def _addend(n: Node) -> _Addend:
     if n.op is Op.REDUCE and n.arg[0] == "add":
         return _Addend(n.src[0], n.arg[1], tuple(views))
     return _Addend(n, (), tuple(views))
-
-
-def _base(n: Node) -> Node:
-    while n.op in VIEWS:
-        n = n.src[0]
-    return n
