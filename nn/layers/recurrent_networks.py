@@ -30,6 +30,7 @@ class _Network(Module):
 
     parts: ClassVar[int]
     states: ClassVar[str] = "h"
+    proj_size: int = 0
 
     def __init__(
         self,
@@ -40,7 +41,6 @@ class _Network(Module):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        proj_size: int = 0,
     ) -> None:
         name = type(self).__name__
         self.input_size, self.hidden_size = as_extents(
@@ -53,10 +53,9 @@ class _Network(Module):
         )
         self.dropout = as_fraction(name, "dropout", dropout)
         self.bidirectional = as_bool(name, "bidirectional", bidirectional)
-        self.proj_size = as_count(name, "proj_size", proj_size)
         if self.proj_size >= self.hidden_size:
             raise errors.ArgumentError(
-                f"{name}: proj_size {proj_size} must be less than hidden_size {hidden_size}"
+                f"{name}: proj_size {self.proj_size} must be less than hidden_size {hidden_size}"
             )
         self.output_size = self.proj_size or self.hidden_size
         for layer in range(self.num_layers):
@@ -183,7 +182,18 @@ class _Network(Module):
         return ", ".join(parts)
 
 
-class RNN(_Network):
+class _OneState(_Network):
+    """A network whose state is h alone."""
+
+    @of_tensors
+    def forward(
+        self, x: Tensor, hx: Tensor | None = None, lengths: Any = None
+    ) -> tuple[Tensor, Tensor]:
+        output, (h,) = self._run(x, None if hx is None else (hx,), lengths)
+        return output, h
+
+
+class RNN(_OneState):
     """An Elman network: num_layers times nn.RNNCell over the time steps of x (T, N, input_size), or
     (T, input_size), from the state hx (D * num_layers, N, hidden_size), zeros unless given.
 
@@ -221,13 +231,6 @@ class RNN(_Network):
         )
         self.nonlinearity = as_choice("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
 
-    @of_tensors
-    def forward(
-        self, x: Tensor, hx: Tensor | None = None, lengths: Any = None
-    ) -> tuple[Tensor, Tensor]:
-        output, (h,) = self._run(x, None if hx is None else (hx,), lengths)
-        return output, h
-
     def _step(self, of_x: Tensor, of_h: Tensor, before: State) -> State:
         return (rnn_step(of_x, of_h, self.nonlinearity),)
 
@@ -252,6 +255,22 @@ class LSTM(_Network):
 
     parts, states = 4, "hc"
 
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+    ) -> None:
+        self.proj_size = as_count("LSTM", "proj_size", proj_size)
+        super().__init__(
+            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
+        )
+
     @of_tensors
     def forward(
         self, x: Tensor, hx: tuple[Tensor, Tensor] | None = None, lengths: Any = None
@@ -265,7 +284,7 @@ class LSTM(_Network):
         return lstm_step(of_x, of_h, before[1])
 
 
-class GRU(_Network):
+class GRU(_OneState):
     """A network of gated recurrent units: num_layers times nn.GRUCell over the time steps of x (T,
     N, input_size), or (T, input_size), from the state hx (D * num_layers, N, hidden_size).
 
@@ -279,27 +298,6 @@ class GRU(_Network):
     """
 
     parts = 3
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-    ) -> None:
-        super().__init__(
-            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
-        )
-
-    @of_tensors
-    def forward(
-        self, x: Tensor, hx: Tensor | None = None, lengths: Any = None
-    ) -> tuple[Tensor, Tensor]:
-        output, (h,) = self._run(x, None if hx is None else (hx,), lengths)
-        return output, h
 
     def _step(self, of_x: Tensor, of_h: Tensor, before: State) -> State:
         return (gru_step(of_x, of_h, before[0]),)
