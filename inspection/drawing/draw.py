@@ -61,9 +61,9 @@ def draw(x: Tensor) -> Drawing:
 
     `print(wf.draw(x))` shows each step as a formula with its value, then each gradient with the
     rule that gives it, then the graph; in a notebook the graph is a picture. The gradient of a step
-    is that of x by it, of all elements of x summed. Steps are the compiler's: a mean is a sum and a
-    division. x keeps its history. Raises ArgumentError for graphs of more than 200 steps or 256 MB
-    of values.
+    is that of x by it, of all elements of x summed; there are none in a graph with a while_loop
+    without max_steps. Steps are the compiler's: a mean is a sum and a division. x keeps its
+    history. Raises ArgumentError for graphs of more than 200 steps or 256 MB of values.
 
     >>> x = wf.tensor([1., 2., 3.])
     >>> [step.formula for step in wf.draw((x * x).mean()).steps]

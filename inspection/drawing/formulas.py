@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...ir.graph.graph import Node
-from ...ir.graph.op import Op
+from ...ir.graph.op import REGIONAL, Op
 from ...ir.ops.record import Text, said
 from ...ir.ops.table import RECORDS
 from ..names.labels import called, sliced
@@ -41,6 +41,8 @@ _WORDS |= {Op.SCAN: "cumsum", Op.SCANMUL: "cumprod"}
 def backward(n: Node, i: int, g: str, name: Name) -> Backward:
     """The local derivative of a Node by its source i, and what of its gradient, called g, that
     source receives."""
+    if n.op in REGIONAL:
+        return Backward("through each iteration or branch", f"{g} back through {name(n)}")
     row = BACKWARD[n.op][i]
     assert row is not None  # there is a derivative by this source
     rule, gives = (said(text, n) for text in row)

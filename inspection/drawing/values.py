@@ -5,7 +5,7 @@ Values are computed by the machine code that the compiler makes, all of them in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from ...frontend.tensor.tensor import bare
 from ...ir.gradient import gradient as grad
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, full, toposort
-from ...ir.graph.op import Op
+from ...ir.graph.op import REGIONAL, Op
 from ...ir.graph.site import cell_of, provenance, site_text
 from ..names.labels import owner_name
 from .formulas import backward, formula, word
@@ -157,12 +157,25 @@ def _require_small(nodes: list[Node]) -> None:
         raise errors.ArgumentError(f"draw: {what}: take smaller inputs")
 
 
+def _is_unbounded(n: Node) -> bool:
+    """Is it of a loop that has no gradient?"""
+    return n.op is Op.LOOP and n.arg[0].is_while and n.arg[0].length is None
+
+
+def _differentiable_sources(n: Node) -> Iterable[int]:
+    """The places of the operands that derivatives pass; what a loop or branch gives may depend on
+    all."""
+    if n.op in REGIONAL:
+        return range(len(n.src))
+    return grad.DIFFERENTIABLE.get(n.op, ())
+
+
 def _differentiable(nodes: list[Node]) -> list[Node]:
     """Those that derivatives by an input pass."""
     passed: dict[Node, None] = {}
     for n in nodes:
         if n.dtype.is_float and (
-            n.op is Op.INPUT or any(n.src[i] in passed for i in grad.DIFFERENTIABLE.get(n.op, ()))
+            n.op is Op.INPUT or any(n.src[i] in passed for i in _differentiable_sources(n))
         ):
             passed[n] = None
     return list(passed)
@@ -175,16 +188,17 @@ class _Uses:
     def __init__(self, root: Node, nodes: list[Node]) -> None:
         self.gradients: dict[Node, Node] = {}
         self.shares: dict[tuple[Node, int], Node] = {}
-        if not root.dtype.is_float:
+        if not root.dtype.is_float or any(map(_is_unbounded, nodes)):
             return
         asked = _differentiable(nodes)
         with provenance(root.site):
             gradients = grad.vjp([root], [full(1, root.dtype, root.shape)], asked)
             self.gradients = {n: g for n, g in zip(asked, gradients, strict=True) if g is not None}
             for n, g in self.gradients.items():
-                for i in grad.DIFFERENTIABLE.get(n.op, ()):
+                for i in _differentiable_sources(n):
                     if n.src[i] in self.gradients:
-                        self.shares[n, i] = grad.contribution(n, i, g)
+                        share = grad.contribution(n, i, g)
+                        self.shares |= {} if share is None else {(n, i): share}
 
     def of(self, n: Node, nodes: Mapping[Node, int]) -> Iterator[tuple[Node, int, Node]]:
         """(user, place, what goes back) for each use of a Node."""

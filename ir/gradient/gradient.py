@@ -227,9 +227,11 @@ def _pull(n: Node, i: int, g: Cotangent) -> Cotangent:
     return Cotangent(value, mask if g.mask is None else node(Op.AND, (mask, g.mask)), g.tainted)
 
 
-def contribution(n: Node, i: int, g: Node) -> Node:
+def contribution(n: Node, i: int, g: Node) -> Node | None:
     """What source i of n receives of a cotangent g of n: with that of its other uses, its own
-    cotangent."""
+    cotangent. None for a source that a loop or branch passes nothing to."""
+    if n.op in REGIONAL:
+        return pulled(n, {n.arg[1]: g}, partial(vjp, tainted=True))[i]
     return _pull(n, i, Cotangent(g)).node
 
 

@@ -107,6 +107,21 @@ def test_the_shares_of_a_gradient_add_up_to_it(text: str) -> None:
             )
 
 
+def test_gradients_pass_loops_that_have_them() -> None:
+    def doubled(max_steps: int | None) -> list[DrawnStep]:
+        y = wf.while_loop(lambda c: c.sum() < 100, lambda c: c * 2, x, max_steps=max_steps)
+        return steps_of((y + 1).sum().node)
+
+    x = wf.tensor([1.0, 2.0, 3.0])
+    last, ys = wf.scan(lambda c, a: (c * a, c + a), x.sum(), x)
+    steps = steps_of((last + (ys * 2).sum()).node)
+    for step in (step for step in [*steps, *doubled(9)] if step.shares):
+        np.testing.assert_allclose(sum(s.value for s in step.shares), step.gradient)
+    assert steps[0].gradient is not None and len(steps[0].shares) == 3
+    assert all(step.gradient is None for step in doubled(None))
+    assert doubled(None)[-1].value == doubled(9)[-1].value == 195
+
+
 def one_row_an_op() -> dict[str, opspec.Row]:
     """For each op a row of the table whose graph has it."""
     found: dict[str, opspec.Row] = {}
