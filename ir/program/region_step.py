@@ -132,40 +132,25 @@ class RegionStep:
         self, spec: Loop, made: Flat, memory: Memory, sources: Sequence[Ref], arena: Ref | None
     ) -> None:
         first, last = spec.captured, spec.captured + spec.carries
-        held, swapped, read, written = [], [], [], []
-        for k, start in enumerate(sources[first:last]):
-            end, nbytes = self._result(memory, k), spec.body.outputs[k].nbytes
-            if self._is_held(k):
-                held.append(Held(start, end, nbytes))
-                read.append(end)
-                written.append(end)
-                continue
-            ways = end, memory.held((self, self._second[k]))
-            if not spec.is_while and (spec.length or 0) % 2 == 0:
-                ways = ways[::-1]
-            pair = Swapped(made.cursor(), made.cursor(), made.cursor(), start, ways, end, nbytes)
-            swapped.append(pair)
-            read.append(pair.read)
-            written.append(pair.written)
-        moved = [
+        carries = [
+            self._carry(spec, made, memory, k, start) for k, start in enumerate(sources[first:last])
+        ]
+        read = [c.end if isinstance(c, Held) else c.read for c in carries]
+        written = [c.end if isinstance(c, Held) else c.written for c in carries]
+        slices = [
             self._moved(
                 made, spec, ref, self.strides.get(n) or row_major_strides(n.shape), n.dtype, False
             )
             for ref, n in zip(sources[last:], self.sources[last:], strict=True)
         ]
-        slices = len(moved)
-        for k in range(spec.carries, spec.results):
-            out = spec.body.outputs[k]
-            strides = (out.size, *row_major_strides(out.shape))
-            moved.append(self._moved(made, spec, self._result(memory, k), strides, out.dtype, True))
-        cursors = [m.cursor for m in moved]
+        stacks = [self._stack(spec, made, memory, k) for k in range(spec.carries, spec.results)]
         counter, seen = made.cursor(), made.cursor()
         if self.checks:
             made.counters.append(Counter(self.checks.start, self.checks.stop, counter))
         body = made.embed(
             _guarding(self.programs[0]) if self.watched else self.programs[0],
-            [*sources[:first], *read, *cursors[:slices]],
-            [*written, *cursors[slices:]],
+            [*sources[:first], *read, *(m.cursor for m in slices)],
+            [*written, *(m.cursor for m in stacks)],
             arena,
         )
         block = LoopBlock(
@@ -174,11 +159,26 @@ class RegionStep:
             read[0] if spec.is_while else None,
             counter,
             seen,
-            tuple(moved),
-            tuple(swapped),
-            tuple(held),
+            (*slices, *stacks),
+            tuple([c for c in carries if isinstance(c, Swapped)]),
+            tuple([c for c in carries if isinstance(c, Held)]),
         )
         made.blocks.append(block)
+
+    def _carry(self, spec: Loop, made: Flat, memory: Memory, k: int, start: Ref) -> Held | Swapped:
+        end, nbytes = self._result(memory, k), spec.body.outputs[k].nbytes
+        if self._is_held(k):
+            return Held(start, end, nbytes)
+        ways = end, memory.held((self, self._second[k]))
+        if not spec.is_while and (spec.length or 0) % 2 == 0:
+            ways = ways[::-1]
+        return Swapped(made.cursor(), made.cursor(), made.cursor(), start, ways, end, nbytes)
+
+    def _stack(self, spec: Loop, made: Flat, memory: Memory, k: int) -> Moved:
+        """The cursor of result k."""
+        out = spec.body.outputs[k]
+        strides = (out.size, *row_major_strides(out.shape))
+        return self._moved(made, spec, self._result(memory, k), strides, out.dtype, True)
 
     def _moved(
         self,
