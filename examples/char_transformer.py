@@ -22,7 +22,7 @@ import weft as wf
 from progress import Progress
 from weft import nn
 from weft.nn import functional as F
-from weft.nn.data import Array, DataError, DataLoader, Dataset, Vocabulary, read_lines, reviews
+from weft.nn.data import Array, DataError, DataLoader, Dataset, Vocabulary
 
 REVIEWS = 4000  # of the text without a file: 240,000 characters
 HELD_OUT = 0.1  # of the text, at its end
@@ -191,24 +191,13 @@ def generate(
 
 def read_text(args: argparse.Namespace) -> str:
     """The text to learn. Raises DataError."""
-    lines = (
-        reviews(REVIEWS).texts if args.text is None else [line for _, line in read_lines(args.text)]
-    )
-    text = "\n".join(lines)[: args.limit]
+    text = "\n".join(common.lines(args.text, REVIEWS))[: args.limit]
     least = int((args.context + 2) / HELD_OUT)
     if len(text) < least:
         raise DataError(
             f"{len(text):,} characters are too few for --context {args.context}: it takes {least:,}"
         )
     return text
-
-
-def checked_prompt(prompt: str, vocabulary: Vocabulary) -> str:
-    """The prompt itself. Raises DataError for one with characters that the text has not."""
-    unknown = [character for character in prompt if character not in vocabulary]
-    if unknown:
-        raise DataError(f"the prompt has {unknown[0]!r}, which is not in the text")
-    return prompt
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -264,7 +253,8 @@ def main(argv: Sequence[str] | None = None) -> float:
     try:
         text = read_text(args)
         vocabulary = Vocabulary.from_sentences([list(text)])
-        prompt = checked_prompt(args.prompt or text[:PROMPT], vocabulary)
+        prompt = args.prompt or text[:PROMPT]
+        common.require_known(prompt, vocabulary)
     except DataError as e:
         common.fail(e)
     numbers, cut = np.array(vocabulary.encode(list(text))), round(len(text) * (1 - HELD_OUT))

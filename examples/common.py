@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from math import inf, nan
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import weft as wf
 from weft import nn
+from weft.nn.data import DataError, Vocabulary, read_lines, reviews
 
 SAVE_SECONDS = 0.1  # between checkpoints, at least
 
@@ -146,6 +147,21 @@ def run(main: Callable[[], object]) -> None:
 def fail(reason: object) -> NoReturn:
     """Ends the script with one line that says why."""
     sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")
+
+
+# ---------------------------------------------------------------- texts
+
+
+def lines(path: Path | None, count: int) -> Sequence[str]:
+    """Those of a file, or so many reviews that a small grammar writes. Raises DataError."""
+    return reviews(count).texts if path is None else [line for _, line in read_lines(path)]
+
+
+def require_known(prompt: Iterable[str], vocabulary: Vocabulary) -> None:
+    """Raises DataError for a prompt with words or characters that the text has not."""
+    unknown = [word for word in prompt if word not in vocabulary]
+    if unknown:
+        raise DataError(f"the prompt has {unknown[0]!r}, which is not in the text")
 
 
 # ---------------------------------------------------------------- a training

@@ -24,7 +24,7 @@ import weft as wf
 from progress import Progress
 from weft import nn
 from weft.nn import functional as F
-from weft.nn.data import Array, DataError, Vocabulary, read_lines, reviews, tokenize
+from weft.nn.data import Array, DataError, Vocabulary, tokenize
 
 REVIEWS = 4000  # of the text without a file: 59,000 words
 HELD_OUT = 0.1  # of the text, at its end
@@ -156,9 +156,7 @@ def joined(words: Sequence[str]) -> str:
 
 def read_words(args: argparse.Namespace) -> list[str]:
     """The text to learn. Raises DataError."""
-    lines = (
-        reviews(REVIEWS).texts if args.text is None else (line for _, line in read_lines(args.text))
-    )
+    lines = common.lines(args.text, REVIEWS)
     words = list(chain.from_iterable([*tokenize(line), END] for line in lines))[: args.limit]
     least = int((args.batch * args.bptt + 2) / HELD_OUT)
     if len(words) < least:
@@ -167,14 +165,6 @@ def read_words(args: argparse.Namespace) -> list[str]:
             f" it takes {least:,}"
         )
     return words
-
-
-def checked_prompt(prompt: Sequence[str], vocabulary: Vocabulary) -> Sequence[str]:
-    """The prompt itself. Raises DataError for one with words that the text has not."""
-    unknown = [word for word in prompt if word not in vocabulary]
-    if unknown:
-        raise DataError(f"the prompt has {unknown[0]!r}, which is not in the text")
-    return prompt
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -225,7 +215,8 @@ def main(argv: Sequence[str] | None = None) -> float:
     try:
         words = read_words(args)
         vocabulary = Vocabulary.from_sentences([words])
-        prompt = checked_prompt(tokenize(args.prompt or "") or words[:PROMPT], vocabulary)
+        prompt = tokenize(args.prompt or "") or words[:PROMPT]
+        common.require_known(prompt, vocabulary)
     except DataError as e:
         common.fail(e)
     numbers, cut = np.array(vocabulary.encode(words)), round(len(words) * (1 - HELD_OUT))

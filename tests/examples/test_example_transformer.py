@@ -11,12 +11,12 @@ import pytest
 import weft as wf
 from effort import rarely
 from weft import nn
-from weft.nn.data import Vocabulary
+from weft.nn.data import Vocabulary, reviews
 
 SIZES = "--context 8 --dim 8 --heads 2 --layers 1 --batch-size 11 --length 5 --limit 400"
 SMALL = [*SIZES.split(), "--epochs", "1"]
 # All texts have the same number of different characters, so that they share their programs.
-TEXT = "\n".join(example.reviews(20).texts)[:400]
+TEXT = "\n".join(reviews(20).texts)[:400]
 ORDERED = "".join(sorted({*TEXT} - {"\n"})) + "\n"
 SHORTEST = (ORDERED * 4)[:100]
 CHARACTERS = example.SPECIAL + len(ORDERED)
