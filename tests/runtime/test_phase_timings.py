@@ -292,6 +292,19 @@ def test_runs_are_timed_without_instruments() -> None:
     np.testing.assert_array_equal(y, ROWS * np.float32(3) + np.float32(1))
 
 
+def test_measured_runs_are_not_left_in_a_loop_for_python_to_look_for_signals() -> None:
+    """They would go on from there after other runs have moved their cursors."""
+    x = wf.fori_loop(0, 1000, lambda _, x: x * 0.5 + 1, wf.tensor(ROWS[0]))
+    executable = on_disk.executable(realize.structure_of(x))
+    y = np.zeros_like(ROWS[0])
+    table, args, _frame = executable.bound([ROWS.ctypes.data], [y.ctypes.data], 0)
+    stop, codes = time.time() + 2.1, set()
+    while time.time() < stop:
+        codes.add(pool.runtime().run(table, args))
+    assert codes == {0}
+    np.testing.assert_allclose(y, 2)
+
+
 def test_timed_runs_in_a_row_are_noted_each() -> None:
     with timing():
         executable = on_disk.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
