@@ -4,9 +4,11 @@ of both, and comparisons."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from optable import assert_matches
 from weft import options
 from weft.codegen.llvm.target import host, named
@@ -109,6 +111,13 @@ def compiled(
     values = values_of(leaves, env)
     with options.override(**(FORCED | opts)):
         return build(list(outputs), leaves, values, donations or {})
+
+
+def with_caches(monkeypatch: pytest.MonkeyPatch, **sizes: int) -> None:
+    """Named targets have caches of these sizes, l2=1 << 19, whatever the host has."""
+    monkeypatch.setattr(
+        "weft.codegen.llvm.target.named", lambda name: replace(named(name), **sizes)
+    )
 
 
 def execute(program: Compiled, outputs: Sequence[Node], env: Env, threads: int = 1) -> list[Array]:

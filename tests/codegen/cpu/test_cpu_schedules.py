@@ -25,7 +25,16 @@ from cpu_schedules import (
     sort_long,
     sort_short,
 )
-from harness import assert_close, compiled, inputs_of, interpret, leaf, normal_inputs, schedules
+from harness import (
+    assert_close,
+    compiled,
+    inputs_of,
+    interpret,
+    leaf,
+    normal_inputs,
+    schedules,
+    with_caches,
+)
 from weft.codegen.kernels.loop_axes import balanced, chunks, collapse, spread, unroll
 from weft.ir.graph import graph
 from weft.ir.graph.index import Var, row_major, var
@@ -61,8 +70,9 @@ def test_loops_interpreted_equal_the_oracle(
 
 @pytest.mark.parametrize(("columns", "again"), [(10_000, False), (100_000, True)])
 def test_a_softmax_keeps_the_exps_of_a_row_that_leaves_room_in_the_level_2_cache(
-    columns: int, again: bool
+    columns: int, again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with_caches(monkeypatch, l2=1 << 19)
     (kernel,) = compiled([g.softmax(leaf(70, columns))], target="avx2").lowered.kernels
     loops = [s for s in statements(kernel.step.loops.phases) if isinstance(s, For)]
     *_, division = (s for s in loops if s.kind == LANES)

@@ -22,6 +22,7 @@ from harness import (
     interpret,
     leaf,
     normal_inputs,
+    with_caches,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -307,8 +308,9 @@ def test_copies_made_before_have_the_bits_of_those_that_each_task_makes(
         assert_same_bits(found[0], other)
 
 
-def test_many_blocks_of_channels_share_copies() -> None:
+def test_many_blocks_of_channels_share_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """A prologue is computed once for each element, not once for each block of channels."""
+    with_caches(monkeypatch, l2=1 << 19)
     x, w = leaf(2, 96, 6, 6), leaf(512, 96, 3, 3)
     program = close([g.conv2d(g.relu(x), w, 1, 1, 1, 1)], threads=(1, 2), target="avx2")
     (text,) = window_texts(program)
