@@ -1,4 +1,4 @@
-"""Choices by position that all lanes share, made once a line. In: stores of a LANES loop. Out:
+"""Choices by position, made once a line or once a range of lanes. In: stores of a LANES loop. Out:
 statements without such choices.
 
     before   for g < 3: for l lanes:
@@ -6,7 +6,12 @@ statements without such choices.
     after    for g < 3: if g < 1: for l lanes: out[8*g + l] = a[8*g + l]
                         if 1 <= g < 3: for l lanes: out[8*g + l] = b[8*g + l - 8]
 
-Joins have them: a line of a join is a line of one of its parts, and no other part is looked at.
+    before   for l < 90 lanes:
+                 out[90*g + l] = where(l < 30, a[30*g + l] if l < 30, b[60*g + l - 30])
+    after    for l < 30 lanes: out[90*g + l] = a[30*g + l]
+             for l < 60 lanes: out[90*g + l + 30] = b[60*g + l]
+
+Joins have them: a line of a join is a line of one of its parts, or consists of lines of its parts.
 """
 
 from __future__ import annotations
@@ -16,32 +21,53 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ...ir.graph.graph import Node, const, rebuild, scalar_node
-from ...ir.graph.index import Index, Range, Var
+from ...ir.graph.index import Index, Range, Var, var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import If, Stmt, Store
-from ...ir.loops.walk import in_order, operands, postorder
+from ...ir.loops.walk import Substitution, in_order, operands, postorder
 from ..kernels.loop_axes import work
 
 MOST_WORK = 256  # operations of all loops together, as a bound on the code
 
 
-def by_position(
-    lane: Var, stores: Sequence[Store], loop: Callable[[list[Stmt]], Stmt]
-) -> list[Stmt]:
-    """The stores in a loop over lanes, which `loop` makes, or in one for each range of positions
-    with the same choices."""
+LaneLoop = Callable[[Var, list[Stmt]], Stmt]
+
+
+def by_position(lane: Var, stores: Sequence[Store], loop: LaneLoop) -> list[Stmt]:
+    """The stores in loops over lanes, which `loop` makes: one for each range of positions, and of
+    lanes, with the same choices."""
     nodes = postorder([s.value for s in stores])
     position = next(
         (at[0] for n in nodes if (at := _compared(n)) is not None and lane not in at[0].vars()),
         None,
     )
-    if position is None:
-        return [loop([*stores])]
-    cuts = _cuts(nodes, position)
+    cuts = _cuts(nodes, position) if position is not None else []
+    if position is None or (bodies := _bodies(stores, position, cuts)) is None:
+        return _by_lane(lane, stores, loop)
+    return _tree(position, cuts, [_by_lane(lane, body, loop) for body in bodies])
+
+
+def _by_lane(lane: Var, stores: Sequence[Store], loop: LaneLoop) -> list[Stmt]:
+    """The stores in one loop for each range of lanes with the same choices."""
+    cuts = _cuts(postorder([s.value for s in stores]), var(lane))
+    bodies = _bodies(stores, var(lane), cuts)
+    if bodies is None or len(bodies) == 1:
+        return [loop(lane, [*stores])]
+    loops = []
+    for (lo, hi), body in zip(pairwise(cuts), bodies, strict=True):
+        part = Var(lane.name, hi - lo)
+        loops.append(loop(part, Substitution({lane: var(part) + lo}).body([*body])))
+    return loops
+
+
+def _bodies(
+    stores: Sequence[Store], position: Index, cuts: Sequence[int]
+) -> list[list[Store]] | None:
+    """The stores in each range of a position, unless that is too much code."""
     bodies = [_known(stores, Range(position, lo, hi)) for lo, hi in pairwise(cuts)]
     if sum(work(postorder([s.value for s in body])) for body in bodies) > MOST_WORK:
-        return [loop([*stores])]
-    return _tree(position, cuts, [loop([*body]) for body in bodies])
+        return None
+    return bodies
 
 
 def _compared(n: Node) -> tuple[Index, int, bool] | None:
@@ -119,10 +145,10 @@ def _load(n: Node, where: Range) -> Node:
     )
 
 
-def _tree(position: Index, cuts: Sequence[int], loops: Sequence[Stmt]) -> list[Stmt]:
-    """Loop i where cuts[i] <= position < cuts[i + 1]."""
+def _tree(position: Index, cuts: Sequence[int], loops: Sequence[list[Stmt]]) -> list[Stmt]:
+    """Loops i where cuts[i] <= position < cuts[i + 1]."""
     if len(loops) == 1:
-        return list(loops)
+        return loops[0]
     middle = len(loops) // 2
     parts = ((cuts[: middle + 1], loops[:middle]), (cuts[middle:], loops[middle:]))
     return [

@@ -277,7 +277,7 @@ class RowLowering(KernelAxes):
         writes = [Store(w.buf, w.index, w.value) for s in self.stages(axes) for w in s.writes]
         return self._finish(
             chunk,
-            by_position(lane, writes, lambda body: self._lane_loop(lane, None, body)),
+            by_position(lane, writes, lambda lane, body: self._lane_loop(lane, None, body)),
             f": lanes over {n} elements of each of {rows} lines, {chunk.describe()}",
         )
 

@@ -1,5 +1,5 @@
-"""Choices by position: a line of a join reads one of the parts, and the values stay those of
-NumPy."""
+"""Choices by position: a line of a join, or a range of its lanes, reads one of the parts, and the
+values stay those of NumPy."""
 
 from __future__ import annotations
 
@@ -55,6 +55,24 @@ def test_a_join_of_inner_axes_is_chosen_by_the_row_within_its_block() -> None:
     y = wf.concat(parts, 1)
     assert not any(any(choices(loop)) for loop in lane_loops(y))
     np.testing.assert_array_equal(y.numpy(), np.concatenate([p.numpy() for p in parts], 1))
+
+
+@pytest.mark.parametrize("widths", [(300, 1, 77), (5, 5)], ids=str)
+def test_a_join_along_lanes_has_a_loop_for_each_part(widths: tuple[int, ...]) -> None:
+    parts = tensors(*((500, width) for width in widths))
+    y = wf.concat(parts, 1)
+    loops = lane_loops(y)
+    assert [loop.extent for loop in loops] == [*widths] and not any(map(any, map(choices, loops)))
+    np.testing.assert_array_equal(y.numpy(), np.concatenate([p.numpy() for p in parts], 1))
+
+
+def test_a_join_along_lines_and_lanes_has_a_loop_for_each_block() -> None:
+    a, b, c, d = tensors((20, 50), (20, 9), (30, 50), (30, 9))
+    y = wf.concat([wf.concat([a, b], 1), wf.concat([c, d], 1)], 0)
+    assert not any(any(choices(loop)) for loop in lane_loops(y))
+    np.testing.assert_array_equal(
+        y.numpy(), np.block([[a.numpy(), b.numpy()], [c.numpy(), d.numpy()]])
+    )
 
 
 def test_what_is_computed_of_a_join_is_in_every_loop() -> None:
