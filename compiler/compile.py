@@ -213,12 +213,14 @@ def _loop(
         inner = Passes(region.outputs)
         bodies.append(_planned(inner, region.params, values, wishes, backend, code, sites, prefix))
     step = RegionStep(
+        kernel.name,
         spec,
         n.src,
         kernel.inputs,
         kernel.outputs,
         strides,
         tuple([b.program for b in bodies]),
+        tuple([s for b in bodies for s in b.lowered.steps if isinstance(s, RegionStep)]),
         range(before, len(sites)),
         watched=bool(backend.lowering.nans),
     )

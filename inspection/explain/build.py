@@ -30,6 +30,7 @@ from ..machine.roofline import Machine
 from ..names.naming import NO_NAMES, InputNames, name_of
 from .flops import arithmetic, executed, steps
 from .kernel import Apart, KernelReport, Source
+from .loop import loops
 from .report import Report
 
 # Kinds of kernels of which all elements are read, written and computed.
@@ -57,6 +58,7 @@ def report(c: Compiled, predict: bool = True, names: InputNames = NO_NAMES) -> R
         c.memory(),
         c.backend.device,
         c.backend.strict,
+        loops(c),
     )
     figures = _figures(unpredicted.device) if predict else None
     return unpredicted if figures is None else predicted(unpredicted, figures)

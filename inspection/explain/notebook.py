@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from ..tables import Table
 from .kernel import Apart, KernelReport, Source, facts
+from .loop import LoopReport
 
 STYLE = Path(__file__).with_name("report.css")
 MICRO = re.compile(r"(?<=\d) us\b")
@@ -21,14 +22,16 @@ def html(
     headline: str,
     overview: Table,
     kernels: Sequence[KernelReport],
+    loops: Sequence[LoopReport],
     memory: str,
     buffers: Table,
     left_out: int,
 ) -> str:
-    """The totals, a row for each kernel that opens to its facts, the memory."""
+    """The totals, a row for each kernel that opens to its facts, loops, the memory."""
     parts = [f"<style>{STYLE.read_text()}</style>", f'<div class="head">{_pretty(headline)}</div>']
     if kernels:
-        parts += [_kernels(overview, kernels), _memory(memory, buffers, left_out)]
+        parts += [_kernels(overview, kernels), *map(_loop, loops)]
+        parts += [_memory(memory, buffers, left_out)]
     return f'<div class="weft-report">{"".join(parts)}</div>'
 
 
@@ -83,8 +86,19 @@ def _details(k: KernelReport) -> str:
     texts |= {label: "<br>".join(map(_pretty, lines)) for label, lines in facts(k).items()}
     texts |= {"from": "<br>".join(map(_source, k.sources))}
     texts |= {"apart": "<br>".join(map(_apart, k.boundaries))}
+    return _pairs(texts)
+
+
+def _pairs(texts: Mapping[str, str]) -> str:
     pairs = (f"<dt>{label}</dt><dd>{text}</dd>" for label, text in texts.items() if text)
     return f"<dl>{''.join(pairs)}</dl>"
+
+
+def _loop(loop: LoopReport) -> str:
+    """A row that opens to what passes from iteration to iteration."""
+    summary = f'<summary class="row"><span>{_pretty(loop.title)}</span></summary>'
+    texts = {label: _pretty(text) for label, text in loop.facts.items()}
+    return f"<details>{summary}{_pairs(texts)}</details>"
 
 
 def _source(s: Source) -> str:

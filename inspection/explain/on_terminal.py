@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from ..tables import Table
 from ..terminal import print_safely
 from .kernel import Apart, KernelReport, Source, facts
+from .loop import LoopReport
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table as RichTable
     from rich.text import Text
 
 COLOURS = {"compute": "magenta", "memory": "cyan", "launch": "yellow", "held": "green"}
@@ -33,11 +35,12 @@ def show(report: object) -> None:
 
 @dataclass(frozen=True)
 class Tables:
-    """What rich renders: the totals, a table of the kernels, the facts of each, the memory."""
+    """What rich renders: the totals, a table of the kernels, the facts of each, loops, memory."""
 
     headline: str
     overview: Table
     kernels: Sequence[KernelReport]
+    loops: Sequence[LoopReport]
     memory: str
     buffers: Table
     left_out: int
@@ -53,6 +56,7 @@ class Tables:
             rows = [[c.replace("gradient of", nabla) for c in row] for row in self.overview.rows]
             yield _table(replace(self.overview, rows=rows), options, footer_style="bold")
             yield from map(_kernel, self.kernels)
+            yield from map(_loop, self.loops)
             yield Text(self.memory, style="bold")
             yield _table(self.buffers, options)
             if self.left_out:
@@ -67,14 +71,31 @@ def _table(t: Table, options: ConsoleOptions, **style: str) -> RenderableType:
     return t.rich(width, COLOURS, True, ascii_only, box=box.SIMPLE_HEAD, padding=(0, 1), **style)
 
 
-def _kernel(k: KernelReport) -> RenderableType:
-    from rich.console import Group
+def _grid() -> RichTable:
+    """For labels and texts beside them."""
     from rich.table import Table as RichTable
-    from rich.text import Text
 
     grid = RichTable.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True, min_width=11)
     grid.add_column(overflow="fold")
+    return grid
+
+
+def _loop(loop: LoopReport) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    grid = _grid()
+    for label, text in loop.facts.items():
+        grid.add_row(f"  {label}", Text(text))
+    return Group(Text.assemble((loop.name, "bold"), (f"  {loop.runs}", "dim")), grid, "")
+
+
+def _kernel(k: KernelReport) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    grid = _grid()
     styled = {"from": [*map(_source, k.sources)], "apart": [*map(_apart, k.boundaries)]}
     for label, lines in facts(k).items():
         for i, cell in enumerate(styled.get(label) or map(Text, lines)):

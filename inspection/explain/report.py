@@ -10,6 +10,7 @@ from ...ir.program.memory_report import SHOWN, Memory, MemoryBuffer
 from ...wording import amount, duration, plural
 from ..tables import Column, Table
 from .kernel import KernelReport
+from .loop import LoopReport
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Report:
     Attributes: `kernels`, a KernelReport each; `arena_bytes`, memory for intermediates; `in_place`,
     how many outputs may be written over inputs; `memory`, a Memory: every buffer with its place and
     lifetime, and what is needed in the worst step; `device`, which runs it; `strict`, whether in
-    strict mode (WEFT_STRICT).
+    strict mode (WEFT_STRICT); `loops`, a LoopReport each: what passes from iteration to iteration
+    and what is kept for a gradient.
     """
 
     kernels: list[KernelReport] = field(default_factory=list)
@@ -28,6 +30,7 @@ class Report:
     memory: Memory = field(default_factory=Memory)
     device: str = "cpu"
     strict: bool = False
+    loops: list[LoopReport] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -63,6 +66,7 @@ class Report:
             "arena_bytes": self.arena_bytes,
             "in_place": self.in_place,
             "memory": _memory(self.memory),
+            "loops": [loop.to_dict() for loop in self.loops],
         }
 
     def show(self) -> None:
@@ -75,7 +79,9 @@ class Report:
     def __str__(self) -> str:
         table = ["\n".join(overview(self).lines("-"))] if len(self.kernels) > 1 else []
         memory = [str(self.memory)] if self.kernels else []
-        return "\n\n".join([headline(self), *table, *map(str, self.kernels), *memory])
+        return "\n\n".join(
+            [headline(self), *table, *map(str, [*self.kernels, *self.loops]), *memory]
+        )
 
     __repr__ = __str__
 
@@ -107,12 +113,15 @@ def _buffer(b: MemoryBuffer) -> dict[str, Any]:
     return {**vars(b), "shape": list(b.shape), "line": None if b.line is None else list(b.line)}
 
 
-def _parts(r: Report) -> tuple[str, Table, list[KernelReport], str, Table, int]:
-    """For pages: the headline, a table of kernels, these, the same of the memory, buffers left
-    out."""
+Parts = tuple[str, Table, list[KernelReport], list[LoopReport], str, Table, int]
+
+
+def _parts(r: Report) -> Parts:
+    """For pages: the headline, a table of kernels, these, loops, the same of the memory, buffers
+    left out."""
     head, *_ = str(r.memory).split("\n")
     more = max(0, len(r.memory.at_peak) - SHOWN)
-    return headline(r), overview(r), r.kernels, head, memory_table(r.memory), more
+    return headline(r), overview(r), r.kernels, r.loops, head, memory_table(r.memory), more
 
 
 # ---------------------------------------------------------------- words

@@ -38,14 +38,17 @@ class Bytes:
 @dataclass(eq=False)
 class RegionStep:
     """`reads`: its sources, each once; `writes`: the results that are needed; `sources` of the
-    Nodes; `strides` of those sources that are inputs; `programs`: those of its bodies."""
+    Nodes; `strides` of those sources that are inputs; `programs`: those of its bodies, and `inner`,
+    the loops and branches in these."""
 
+    name: str
     spec: Loop | Branch
     sources: tuple[Node, ...]
     reads: list[Node]
     writes: list[Node]
     strides: Mapping[Node, tuple[int, ...]]
     programs: tuple[Program, ...]
+    inner: tuple[RegionStep, ...] = ()
     checks: range = range(0)  # those of its bodies
     watched: bool = False
     early = False
@@ -86,10 +89,11 @@ class RegionStep:
         """For carries that are not written in place."""
         if not isinstance(self.spec, Loop):
             return {}
-        places = (k for k in range(self.spec.carries) if not self._is_held(k))
+        places = (k for k in range(self.spec.carries) if not self.is_held(k))
         return {k: Bytes("carry", self.spec.body.outputs[k].nbytes) for k in places}
 
-    def _is_held(self, k: int) -> bool:
+    def is_held(self, k: int) -> bool:
+        """Does carry k stay in place?"""
         return k in self.programs[0].donations
 
     def in_place(self, source: Node, out: Node) -> bool:
@@ -98,7 +102,7 @@ class RegionStep:
         return (
             isinstance(spec, Loop)
             and k < spec.carries
-            and self._is_held(k)
+            and self.is_held(k)
             and self.sources[spec.captured + k] is source
             and self.sources.count(source) == 1
         )
@@ -167,7 +171,7 @@ class RegionStep:
 
     def _carry(self, spec: Loop, made: Flat, memory: Memory, k: int, start: Ref) -> Held | Swapped:
         end, nbytes = self._result(memory, k), spec.body.outputs[k].nbytes
-        if self._is_held(k):
+        if self.is_held(k):
             return Held(start, end, nbytes)
         ways = end, memory.held((self, self._second[k]))
         if not spec.is_while and (spec.length or 0) % 2 == 0:

@@ -47,4 +47,6 @@ def with_results(roots: Sequence[Node], make: Make, whole: Whole | None = None) 
                 made[key] = make(key[0], src, sorted(wanted[key]))
             results = made[key]
             done[n] = rebuild(n, src) if results is None else results[number]
+            if done[n].op in REGIONAL:
+                done[n].site = n.site  # all results are made with the line of the first
     return [done[r] for r in roots]

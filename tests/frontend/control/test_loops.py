@@ -337,6 +337,24 @@ def test_steps_that_nobody_counts_are_refused() -> None:
         wf.while_loop(lambda c: c < 3.0, body, 0.0)
 
 
+def test_explain_says_what_a_gradient_keeps_of_a_loop_and_what_it_computes_again() -> None:
+    w = wf.randn(8, 8)
+    wf.realize(w)
+
+    def last(w: wf.Tensor) -> wf.Tensor:
+        return wf.fori_loop(0, 6, lambda _, x: ((x @ w) * 3).tanh(), w)
+
+    y = last(w)
+    forward, backward = wf.explain(wf.grad((y * y).sum(), w)).loops
+    assert (forward.runs, backward.runs) == ("6 iterations", "6 iterations, backwards")
+    assert [s.gradient for s in forward.stacked] == [True, True]  # x and 1 - tanh**2
+    assert "keeps     for the gradient: float32[8,8] (1.54 kB in all)" in str(forward)
+    lstm = wf.nn.LSTM(4, 4)
+    hidden = lstm(wf.ones(5, 2, 4))[0].sum()
+    assert wf.explain(wf.grad(hidden, lstm.weight_hh_l0)).loops[1].again.count("tanh") == 2
+    assert not any(s.gradient for loop in wf.explain(y).loops for s in loop.stacked)
+
+
 def test_explain_counts_what_all_iterations_do() -> None:
     x = wf.zeros((5, 100)).realize()
     report = wf.explain(wf.scan(lambda c, x: (c + x, None), x[0], x)[0])
