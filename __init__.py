@@ -28,6 +28,11 @@ from .frontend.ops import *  # noqa: F403
 from .frontend.tensor.names_elsewhere import OF_WEFT as _OF_WEFT
 from .frontend.tensor.names_elsewhere import of_module as _of_module
 from .frontend.tensor.names_elsewhere import public as _public
+from .frontend.transformations import custom as _custom
+from .frontend.transformations import jacobians as _jacobians
+from .frontend.transformations.checkpoint import checkpoint as checkpoint
+from .frontend.transformations.function import Function as Function
+from .frontend.transformations.vmap import vmap as vmap
 from .inspection.audit.audit import audit as audit
 from .inspection.documents.report import report as report
 from .inspection.drawing.draw import draw as draw
@@ -50,6 +55,13 @@ check_grad, enable_grad, grad, no_grad = (
     _gradient.no_grad,
 )
 jvp, value_and_grad, vjp = _transforms.jvp, _transforms.value_and_grad, _transforms.vjp
+custom_jvp, custom_vjp = _custom.custom_jvp, _custom.custom_vjp
+hessian, jacfwd, jacrev, linearize = (
+    _jacobians.hessian,
+    _jacobians.jacfwd,
+    _jacobians.jacrev,
+    _jacobians.linearize,
+)
 hessian_vector_product = _transforms.hessian_vector_product
 scan, fori_loop, while_loop, map = (
     _loops.scan,

@@ -13,7 +13,7 @@ from .generation import generate
 from .layers import *
 from .layers.attention import KVCache
 from .module import Buffer, Module, Parameter
-from .stateless import functional_call
+from .stateless import functional_call, stack_module_state
 
 __all__ = [
     "Buffer",
@@ -34,6 +34,7 @@ __all__ = [
     "optim",
     "parallel",
     "save",
+    "stack_module_state",
     "utils",
 ]
 __all__ += layers.__all__  # type: ignore[attr-defined]

@@ -3,13 +3,16 @@ what it computes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import errors
+from ..frontend import ops
+from ..frontend.gradients.gradient import no_grad
 from ..frontend.tensor.tensor import Tensor
 from ..ir.graph.brief import brief
 from .module import Module
+from .parameter import Parameter
 from .tree import some
 
 
@@ -47,6 +50,38 @@ def functional_call(
     finally:
         for fields, name, old in changed:
             fields[name] = old
+
+
+def stack_module_state(
+    modules: Sequence[Module],
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """(parameters, buffers) of Modules of one kind, each by its dotted name, stacked along a new
+    first axis: an ensemble for `wf.vmap` and `functional_call`.
+
+    The stacked parameters are parameters of their own, which may be learned. Raises StateError
+    where the Modules differ in their names or shapes, ArgumentError for none.
+
+    >>> parameters, _ = nn.stack_module_state([nn.Linear(2, 1) for _ in range(3)])
+    >>> parameters["weight"].shape
+    (3, 1, 2)
+    """
+    if not modules:
+        raise errors.ArgumentError("stack_module_state: there are no Modules")
+    of_each = [(dict(m.named_parameters()), dict(m.named_buffers())) for m in modules]
+    parameters, buffers = (_stacked([state[k] for state in of_each]) for k in (0, 1))
+    with no_grad():
+        own = {name: Parameter(x) for name, x in parameters.items()}
+    return {**own}, buffers
+
+
+def _stacked(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    first = {name: (x.dtype, x.shape) for name, x in states[0].items()}
+    for state in states[1:]:
+        if {name: (x.dtype, x.shape) for name, x in state.items()} != first:
+            raise errors.StateError(
+                "stack_module_state: the Modules differ in the names or shapes of their state"
+            )
+    return {name: ops.stack([s[name].detach() for s in states]) for name in first}
 
 
 def _values(module: Module, tensors: Any) -> dict[int, Tensor]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.graph import Node, const, expand_to, node, rebuilt_over
+from ...ir.graph.graph import Node, const, node, rebuilt_over
 from ...ir.graph.op import Op
 from ...ir.regions.body import Carry, OpenLoop, without_definitions
 from ..lazy import state
@@ -21,7 +21,7 @@ from ..lazy.body_trace import BodyTrace
 from ..operands.arguments import as_bool, as_count, as_int
 from ..tensor import tree
 from ..tensor.tensor import Tensor, wrap
-from .traced import Function, Traced, described, shown, tensors
+from .traced import Function, Traced, described, element, shown, tensors
 
 
 def scan(
@@ -39,7 +39,7 @@ def scan(
     first, slices = tensors("scan", "init", init), tensors("scan", "xs", xs)
     count = _length("scan", slices, length)
     trace = BodyTrace("scan", count)
-    body = Traced("scan", f, trace, [*first, *(_element(x) for x in slices)])
+    body = Traced("scan", f, trace, [*first, *(element(x) for x in slices)])
 
     def arguments(given: list[Tensor]) -> Sequence[Any]:
         carry, x = given[: len(first)], given[len(first) :]
@@ -201,14 +201,6 @@ class _Loop:
 
 def _next(counter: Node) -> Node:
     return node(Op.ADD, (counter, const(1, dt.int64)))
-
-
-def _element(x: Tensor) -> Tensor:
-    """Something of the dtype and shape of x[0]."""
-    zero = const(0, x.dtype)
-    t = wrap(expand_to(zero, x.shape[1:]))
-    t._requires_grad = x._requires_grad
-    return t
 
 
 def _length(name: str, slices: Sequence[Tensor], length: int | None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node
+from ...ir.graph.graph import Node, const, expand_to
 from ...ir.graph.site import located
 from ..lazy import state
 from ..lazy.body_trace import BodyTrace
@@ -34,6 +34,13 @@ def as_tensor(name: str, what: str, x: Any) -> Tensor:
         raise errors.DTypeError(
             f"{name}: {what} must hold Tensors, arrays and numbers, not {brief(x)}"
         ) from None
+
+
+def element(x: Tensor, axis: int = 0) -> Tensor:
+    """Something of the dtype and shape of an element along an axis."""
+    t = wrap(expand_to(const(0, x.dtype), (*x.shape[:axis], *x.shape[axis + 1 :])))
+    t._requires_grad = x._requires_grad
+    return t
 
 
 class Traced:

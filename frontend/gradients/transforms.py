@@ -13,6 +13,7 @@ from typing import Any
 
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
+from ...ir.gradient.forward import pushforward
 from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, full, rebuilt_over
 from ...ir.graph.op import Op
@@ -23,9 +24,9 @@ from ..tensor import creation, tree
 from ..tensor.tensor import Tensor, wrap
 
 
-class _Traced:
-    """A call of a function. `inputs`: what it was given, in the structure of the arguments;
-    `output`: what it returned.
+class Differentiated:
+    """A call of a function. `inputs`: what it was given, in the structure of the arguments, and
+    `wrt`, the Nodes of their leaves; `output`: what it returned.
 
     Their Nodes are kept beside the Tensors, which let go of their history when they are computed.
     """
@@ -41,7 +42,7 @@ class _Traced:
             for i, a in enumerate(args)
         ]
         self.inputs = [given[i] for i in places]
-        self._wrt: list[Node] = [x.node for x in tree.leaves(self.inputs)]
+        self.wrt: list[Node] = [x.node for x in tree.leaves(self.inputs)]
         self.output = as_function(name, "f", f)(*given)
         parts = tree.leaves(self.output)
         wrong = [x for x in parts if not isinstance(x, Tensor)]
@@ -83,15 +84,26 @@ class _Traced:
     def pull(self, cotangent: object) -> list[Node]:
         """The cotangents of the inputs' leaves, in terms of the inputs that the function was
         given."""
-        seeds = _matching(self.name, "cotangent", cotangent, self.output, "output")
+        seeds = matching(self.name, "cotangent", cotangent, self.output, "output")
         floats = [
             (y, g.node) for y, g in zip(self._outputs, seeds, strict=True) if y.dtype.is_float
         ]
-        cotangents = ir_grad.vjp([y for y, _ in floats], [g for _, g in floats], self._wrt)
+        cotangents = ir_grad.vjp([y for y, _ in floats], [g for _, g in floats], self.wrt)
         return [
             full(0, x.dtype, x.shape) if g is None else g
-            for x, g in zip(self._wrt, cotangents, strict=True)
+            for x, g in zip(self.wrt, cotangents, strict=True)
         ]
+
+    def push(self, along: Sequence[Node]) -> tuple[Any, Any]:
+        """(what the function returned, its derivative along these tangents), for the caller."""
+        values, tangents = pushforward(self._outputs, dict(zip(self.wrt, along, strict=True)))
+        derivatives = [
+            full(0, y.dtype, y.shape) if d is None else d
+            for y, d in zip(values, tangents, strict=True)
+        ]
+        nodes = iter(self.outside([*values, *derivatives]))
+        value = tree.mapped(lambda t: wrap(next(nodes), t.requires_grad), self.output)
+        return value, tree.mapped(lambda _: wrap(next(nodes), self.tracks), self.output)
 
     def gradients(self, cotangent: object) -> list[Any]:
         """For the caller, in the structure of the inputs."""
@@ -99,7 +111,7 @@ class _Traced:
         return [*tree.like(self.inputs, [wrap(n, self.tracks) for n in nodes])]
 
 
-def _matching(name: str, what: str, given: object, wanted: object, of: str) -> list[Tensor]:
+def matching(name: str, what: str, given: object, wanted: object, of: str) -> list[Tensor]:
     """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
     if not tree.is_like(given, wanted):
         raise errors.ShapeError(
@@ -117,7 +129,7 @@ def _matching(name: str, what: str, given: object, wanted: object, of: str) -> l
     return out
 
 
-def _one(traced: _Traced) -> Tensor:
+def _one(traced: Differentiated) -> Tensor:
     """The ones to start from, where the output is a single element."""
     value = traced.output
     if not isinstance(value, Tensor) or value.size != 1:
@@ -152,7 +164,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
         given = [
             a if isinstance(a, (Tensor, *tree.CONTAINERS)) else creation.tensor(a) for a in args
         ]
-        traced = _Traced("value_and_grad", lambda *xs: f(*xs, **kwargs), given, chosen)
+        traced = Differentiated("value_and_grad", lambda *xs: f(*xs, **kwargs), given, chosen)
         gradients = traced.gradients(_one(traced))
         return traced.result(), gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
@@ -166,35 +178,23 @@ def vjp(f: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[[Any], tuple
     and shapes. Raises DTypeError for inputs not of floats, ShapeError for a cotangent that does not
     fit.
     """
-    traced = _Traced("vjp", f, inputs, range(len(inputs)))
+    traced = Differentiated("vjp", f, inputs, range(len(inputs)))
     return traced.result(), lambda cotangent: tuple(traced.gradients(cotangent))
 
 
 def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """(f(*inputs), its derivative along the tangents, in the structure of the output).
 
-    The tangents have the structures and shapes of the inputs. The vjp is linear in its cotangent;
-    it is differentiated by that (J. Townsend, "A new trick for calculating Jacobian vector
-    products", 2017).
+    The tangents have the structures and shapes of the inputs. By forward mode, which keeps nothing
+    of the iterations of a loop, and takes a `while_loop` without bound.
     """
     inputs, tangents = (
         tuple(as_sequence("jvp", what, x))
         for what, x in (("inputs", inputs), ("tangents", tangents))
     )
-    along = _matching("jvp", "tangent", tangents, inputs, "input")
-    traced = _Traced("jvp", f, inputs, range(len(inputs)))
-    outputs: list[Tensor] = tree.leaves(traced.output)
-    seeds = [
-        wrap(storage.defined_leaf(full(0, y.dtype, y.shape), device_free=True)) for y in outputs
-    ]
-    pulled = traced.pull(tree.like(traced.output, seeds))
-    pushed = ir_grad.vjp(pulled, [t.node for t in along], [s.node for s in seeds])
-    derivatives = [
-        full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, pushed, strict=True)
-    ]
-    return traced.result(), tree.like(
-        traced.output, [wrap(n, traced.tracks) for n in traced.outside(derivatives)]
-    )
+    along = matching("jvp", "tangent", tangents, inputs, "input")
+    traced = Differentiated("jvp", f, inputs, range(len(inputs)))
+    return traced.push([t.node for t in along])
 
 
 def hessian_vector_product(f: Callable[[Any], Tensor], x: Any, v: Any) -> Any:

@@ -86,7 +86,7 @@ OF_WEFT = {
     "array": "wf.tensor(data)",
     "as_tensor": "wf.asarray(x)",
     "autocast": "wf.nn.autocast(dtype)",
-    "autograd": "wf.grad(loss, x), wf.vjp, wf.jvp or wf.hessian_vector_product",
+    "autograd": "wf.grad(loss, x), wf.vjp, wf.jvp, wf.jacrev, wf.hessian or wf.Function",
     "bernoulli": "wf.rand(*x.shape) < x",
     "bitwise_not": "wf.bitwise_invert(x)",
     "bmm": "wf.matmul(x, y)",
@@ -98,11 +98,11 @@ OF_WEFT = {
     "float": "wf.float32",
     "gradient_check": "wf.check_grad(f, x)",
     "half": "wf.float16",
-    "hessian": "wf.hessian_vector_product(f, x, v)",
     "index_select": "wf.take(x, indices, axis)",
     "inference_mode": "wf.no_grad()",
     "int": "wf.int32",
     "invert": "wf.bitwise_invert(x)",
+    "jacobian": "wf.jacrev(f)(x) or wf.jacfwd(f)(x)",
     "is_tensor": "isinstance(x, wf.Tensor)",
     "load": "wf.nn.load(path)",
     "long": "wf.int64",
@@ -138,10 +138,6 @@ OF_MODULES = {
 }
 
 _LINALG = "there is no linear algebra beyond products and norms; NumPy's is np.linalg, of x.numpy()"
-_MAPS = (
-    "there is no mapping over axes: operations broadcast, so write the function for whole arrays"
-    " with x[:, None] and axis="
-)
 ABSENT = {
     **dict.fromkeys(
         ("linalg", "inv", "inverse", "pinv", "solve", "lstsq", "det", "slogdet"), _LINALG
@@ -150,7 +146,6 @@ ABSENT = {
     **dict.fromkeys(
         ("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"
     ),
-    **dict.fromkeys(("vmap", "pmap", "vectorize"), _MAPS),
     **dict.fromkeys(("complex64", "complex128"), "there are no complex numbers"),
 }
 

@@ -15,7 +15,8 @@ def is_container(tree: object) -> bool:
     return isinstance(tree, CONTAINERS) or (is_dataclass(tree) and not isinstance(tree, type))
 
 
-def _children(tree: Any) -> list[Any]:
+def children(tree: Any) -> list[Any]:
+    """The parts of a structure."""
     if tree is None:
         return []
     if isinstance(tree, dict):
@@ -30,7 +31,7 @@ def leaves(tree: object) -> list[Any]:
     insertion."""
     if not is_container(tree):
         return [tree]
-    return [leaf for child in _children(tree) for leaf in leaves(child)]
+    return [leaf for child in children(tree) for leaf in leaves(child)]
 
 
 def like(tree: object, new: list[Any]) -> Any:
@@ -43,17 +44,17 @@ def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
     """The same structure with the function of each leaf."""
     if not is_container(tree):
         return function(tree)
-    children = [mapped(function, child) for child in _children(tree)]
+    new = [mapped(function, child) for child in children(tree)]
     match tree:
         case None:
             return None
         case dict():
-            return dict(zip(tree, children, strict=True))
+            return dict(zip(tree, new, strict=True))
         case tuple() | list():
             # a named tuple takes them one by one
-            return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
+            return type(tree)(*new) if hasattr(tree, "_fields") else type(tree)(new)
     names = [f.name for f in fields(tree)]
-    return replace(tree, **dict(zip(names, children, strict=True)))
+    return replace(tree, **dict(zip(names, new, strict=True)))
 
 
 def is_like(tree: object, other: object) -> bool:
@@ -64,7 +65,7 @@ def is_like(tree: object, other: object) -> bool:
         return False
     if isinstance(tree, dict) and isinstance(other, dict) and list(tree) != list(other):
         return False
-    some, others = _children(tree), _children(other)
+    some, others = children(tree), children(other)
     return len(some) == len(others) and all(map(is_like, some, others))
 
 

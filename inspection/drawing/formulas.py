@@ -41,6 +41,8 @@ _WORDS |= {Op.SCAN: "cumsum", Op.SCANMUL: "cumprod"}
 def backward(n: Node, i: int, g: str, name: Name) -> Backward:
     """The local derivative of a Node by its source i, and what of its gradient, called g, that
     source receives."""
+    if n.op is Op.CUSTOM_VJP:
+        return Backward(f"the {n.arg[0]}", f"what it makes of {g}")
     if n.op in REGIONAL:
         return Backward("through each iteration or branch", f"{g} back through {name(n)}")
     row = BACKWARD[n.op][i]
@@ -91,6 +93,7 @@ FORMULAS: dict[Op, Text] = {
     Op.KEEP: "{a}.contiguous()",
     Op.COPY: lambda n: "{a}." + f"to({n.arg!r})",
     Op.LOOP: lambda n: f"result {n.arg[1]} of a loop, {n.arg[0]}",
+    Op.CUSTOM_VJP: lambda n: f"value {n.arg[1]}, with the {n.arg[0]}",
     Op.BRANCH: lambda n: f"result {n.arg[1]} of {n.arg[0]}, as {{a}} says",
 }
 

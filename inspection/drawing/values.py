@@ -5,7 +5,7 @@ Values are computed by the machine code that the compiler makes, all of them in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from ...frontend.tensor.tensor import bare
 from ...ir.gradient import gradient as grad
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, full, toposort
-from ...ir.graph.op import REGIONAL, Op
+from ...ir.graph.op import Op
 from ...ir.graph.site import cell_of, provenance, site_text
 from ..names.labels import owner_name
 from .formulas import backward, formula, word
@@ -162,20 +162,12 @@ def _is_unbounded(n: Node) -> bool:
     return n.op is Op.LOOP and n.arg[0].is_while and n.arg[0].length is None
 
 
-def _differentiable_sources(n: Node) -> Iterable[int]:
-    """The places of the operands that derivatives pass; what a loop or branch gives may depend on
-    all."""
-    if n.op in REGIONAL:
-        return range(len(n.src))
-    return grad.DIFFERENTIABLE.get(n.op, ())
-
-
 def _differentiable(nodes: list[Node]) -> list[Node]:
     """Those that derivatives by an input pass."""
     passed: dict[Node, None] = {}
     for n in nodes:
         if n.dtype.is_float and (
-            n.op is Op.INPUT or any(n.src[i] in passed for i in _differentiable_sources(n))
+            n.op is Op.INPUT or any(n.src[i] in passed for i in grad.differentiable_by(n))
         ):
             passed[n] = None
     return list(passed)
@@ -195,7 +187,7 @@ class _Uses:
             gradients = grad.vjp([root], [full(1, root.dtype, root.shape)], asked)
             self.gradients = {n: g for n, g in zip(asked, gradients, strict=True) if g is not None}
             for n, g in self.gradients.items():
-                for i in _differentiable_sources(n):
+                for i in grad.differentiable_by(n):
                     if n.src[i] in self.gradients:
                         share = grad.contribution(n, i, g)
                         self.shares |= {} if share is None else {(n, i): share}

@@ -21,7 +21,7 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from ..graph.graph import Node, full, node, permute, used, zeros_like
-from ..graph.op import REGIONAL, Op
+from ..graph.op import JOINT, Op
 from ..graph.region import shared, together
 from ..graph.rewrite import constant_of
 from ..graph.site import gradient_of, provenance
@@ -84,7 +84,7 @@ def vjp(
     asked = set(wrt)
     hooks = hooks or {}
     active = _active(outputs, asked)
-    of_regions = {k: (results[0], _Results()) for k, results in together(active).items()}
+    of_regions = {k: (results[0], _Results()) for k, results in together(active, JOINT).items()}
 
     def receive(s: Node, new: Cotangent) -> None:
         if used:
@@ -94,7 +94,7 @@ def vjp(
 
     with provenance(None) as here:
         for n in reversed(active):
-            first, region = of_regions[shared(n)] if n.op in REGIONAL else (None, None)
+            first, region = of_regions[shared(n)] if n.op in JOINT else (None, None)
             if n not in cotangent_of and n not in parts_of:
                 if region is not None and n is first:
                     here.move(gradient_of(n.site))
@@ -175,7 +175,7 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
             n = stack.pop()
             assert n is not None
             src = n.src
-            for i in _places(n):
+            for i in differentiable_by(n):
                 if src[i] in active:
                     active[n] = None
                     break
@@ -184,7 +184,7 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
                     active[n] = None
         elif n not in seen:
             seen.add(n)
-            places = _places(n)
+            places = differentiable_by(n)
             if not places:
                 if n in wrt:
                     active[n] = None
@@ -197,10 +197,12 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
     return active
 
 
-def _places(n: Node) -> Sequence[int]:
+def differentiable_by(n: Node) -> Sequence[int]:
     """The sources by which a Node can be differentiated."""
-    if n.op in REGIONAL:
-        return [i for i, s in enumerate(n.src) if s.dtype.is_float]
+    if n.op in JOINT:
+        first = n.arg[0].results if n.op is Op.CUSTOM_VJP else 0
+        last = n.arg[0].captured if n.op is Op.CUSTOM_VJP else len(n.src)
+        return [i for i in range(first, last) if n.src[i].dtype.is_float]
     return DIFFERENTIABLE.get(n.op, ())
 
 
@@ -230,7 +232,7 @@ def _pull(n: Node, i: int, g: Cotangent) -> Cotangent:
 def contribution(n: Node, i: int, g: Node) -> Node | None:
     """What source i of n receives of a cotangent g of n: with that of its other uses, its own
     cotangent. None for a source that a loop or branch passes nothing to."""
-    if n.op in REGIONAL:
+    if n.op in JOINT:
         return pulled(n, {n.arg[1]: g}, partial(vjp, tainted=True))[i]
     return _pull(n, i, Cotangent(g)).node
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from ... import errors
 from ..graph.graph import Node, expand_to, rebuilt_over, toposort, zeros_like
 from ..graph.op import ELEMENTWISE, VIEWS, Op
-from ..graph.region import Branch, Loop, Region, results_of, unnumbered
+from ..graph.region import Branch, CustomVjp, Loop, Region, results_of, unnumbered
 from ..ops.nodes import add, where
 from ..regions.body import Carry, OpenBranch, OpenLoop, reach_up
 from ..regions.least_cut import ENDLESS, least_cut
@@ -33,6 +33,8 @@ def pulled(n: Node, cotangents: Mapping[int, Node], vjp: Vjp) -> list[Node | Non
     """The cotangent of each source, given those of the results by number. Raises GradientError for
     a loop without bound."""
     spec = n.arg[0]
+    if isinstance(spec, CustomVjp):
+        return _by_rule(spec, n.src, cotangents)
     if isinstance(spec, Branch):
         return _of_branch(spec, n.src, cotangents, vjp)
     if spec.is_while:
@@ -175,6 +177,22 @@ class _OfLoop:
 
 def _or_zeros(g: Node | None, zeros: Node) -> Node:
     return zeros if g is None else g
+
+
+def _by_rule(
+    spec: CustomVjp, src: tuple[Node, ...], cotangents: Mapping[int, Node]
+) -> list[Node | None]:
+    """Where the rule uses a result, that has this gradient as well."""
+    results = results_of(Op.CUSTOM_VJP, spec, src)
+    given = [
+        cotangents.get(k, zeros_like(y)) if y.dtype.is_float else zeros_like(y)
+        for k, y in enumerate(results)
+    ]
+    pulled = spec.pull.over([*given, *results, *src[spec.captured :]])
+    out: list[Node | None] = [None] * len(src)
+    for i, g in zip(spec.given, pulled, strict=True):
+        out[spec.results + i] = g
+    return out
 
 
 def _of_branch(

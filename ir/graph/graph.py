@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from ... import errors
 from . import dtype as dt
 from .dtype import DType
-from .op import ELEMENTWISE, LOOP_ONLY, MIXED, REGIONAL, Op
+from .op import ELEMENTWISE, JOINT, LOOP_ONLY, MIXED, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
 from .site import Site, is_gradient, provenance, site_text, stated, user_site
 
@@ -291,7 +291,7 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
         return x.dtype, shape_of(op, x.shape, arg)
     if op is Op.IOTA:
         return dt.int64, (arg,)
-    if op in REGIONAL:
+    if op in JOINT:
         spec, k = arg
         result: tuple[DType, Shape] = spec.result(k, src)
         return result
@@ -506,7 +506,7 @@ def show_arg(n: Node) -> str:
         return ""
     if isinstance(n.arg, DType):
         return n.arg.name
-    if n.op in REGIONAL:
+    if n.op in JOINT:
         return f"{n.arg[0]}, result {n.arg[1]}"
     return str(n.arg)
 
@@ -535,7 +535,7 @@ def _lines(roots: list[Node], title: str, params: tuple[Node, ...]) -> list[str]
         if n.site is not None:
             line = f"{line}  # {site_text(n.site[:2])}"
         lines.append(line)
-        if n.op in REGIONAL and (n.arg[0], n.src) not in shown:
+        if n.op in JOINT and (n.arg[0], n.src) not in shown:
             shown.add((n.arg[0], n.src))
             for region in n.arg[0].regions:
                 head = ", ".join(f"%p{k} {type_of(p)}" for k, p in enumerate(region.params))
@@ -548,7 +548,7 @@ def _lines(roots: list[Node], title: str, params: tuple[Node, ...]) -> list[str]
 def verify(roots: Iterable[Node]) -> None:
     """Re-infers every Node of a Graph, and of those inside it, and compares; raises GraphError."""
     for n in toposort(roots):
-        for region in n.arg[0].regions if n.op in REGIONAL and not n.arg[1] else ():
+        for region in n.arg[0].regions if n.op in JOINT and not n.arg[1] else ():
             verify(region.outputs)
         require(n.op not in LOOP_ONLY, n.op, "loop-level op in a Graph")
         if n.op in (Op.INPUT, Op.CONST):

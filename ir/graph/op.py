@@ -96,13 +96,17 @@ class Op(Enum):
     # axes: src[0], but src[1] at the place on these that 0-d indices, the other sources, choose
     PUT = "put"
     DETACH = "detach"
-    KEEP = "keep"  # a hint: materialise this value
+    # a hint: materialise this value; a second source: not before that is known
+    KEEP = "keep"
     # device: the same value in its memory; ends at frontend/lazy/transfers.py, no kernel has one
     COPY = "copy"
     # (region.Loop, number): that result of a loop; sources: captured values, first carries, slices
     LOOP = "loop"
     # (region.Branch, number): that result of the Graph chosen by the first source
     BRANCH = "branch"
+    # (region.CustomVjp, number): that source, which has a gradient of its own; sources: results,
+    # inputs, what the gradient uses; ends at ir/passes/custom_gradients.py, no kernel has one
+    CUSTOM_VJP = "custom_vjp"
     # (place, dtype, shape): what other parts of a Graph make of these, while it is in parts:
     # ir/parts
     ELSEWHERE = "elsewhere"
@@ -125,5 +129,6 @@ VIEWS = frozenset(
 )
 INDEXED = frozenset({Op.GATHER, Op.SCATTER, Op.PUT})
 REGIONAL = frozenset({Op.LOOP, Op.BRANCH})  # with Graphs inside: region.py
+JOINT = REGIONAL | {Op.CUSTOM_VJP}  # one of several results, whose gradient is that of all
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE}  # what a program's Graph may have

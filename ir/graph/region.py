@@ -12,8 +12,9 @@ result). Results of one loop have the same sources, and one kernel computes them
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from . import dtype as dt
 from .dtype import DType
@@ -179,13 +180,54 @@ class Branch:
         return f"one of {len(self.regions)}"
 
 
-def results_of(op: Op, spec: Loop | Branch, src: Iterable[Node]) -> list[Node]:
+@dataclass(frozen=True)
+class CustomVjp:
+    """A gradient of one's own: the first `results` sources are values, the next `inputs` what they
+    are computed of.
+
+    `pull` takes the cotangents of all results, these results, then what else it uses, the last
+    sources. It gives cotangents of the inputs that are named in `given`, by number. `name`: the
+    function's, for printed graphs.
+    """
+
+    name: str
+    pull: Region
+    results: int
+    inputs: int
+    given: tuple[int, ...]
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Its gradient."""
+        return (self.pull,)
+
+    @property
+    def captured(self) -> int:
+        """The first of the sources that only the gradient uses."""
+        return self.results + self.inputs
+
+    def result(self, k: int, src: tuple[Node, ...]) -> tuple[DType, Shape]:
+        """Dtype and shape of result k."""
+        own = [*src[: self.results], *src[: self.results], *src[self.captured :]]
+        fits = [(p.dtype, p.shape) for p in self.pull.params] == [(s.dtype, s.shape) for s in own]
+        require(fits, Op.CUSTOM_VJP, f"sources {[*map(type_of, src)]} for {self.pull}")
+        for i, g in zip(self.given, self.pull.outputs, strict=True):
+            x = src[self.results + i]
+            same = g.dtype is x.dtype and g.shape == x.shape
+            require(same, Op.CUSTOM_VJP, f"cotangent {type_of(g)} of {type_of(x)}")
+        return src[k].dtype, src[k].shape
+
+    def __str__(self) -> str:
+        return f"gradient of {self.name}"
+
+
+def results_of(op: Op, spec: Loop | Branch | CustomVjp, src: Iterable[Node]) -> list[Node]:
     """A Node for each result."""
     src = tuple(src)
     return [node(op, src, (spec, k)) for k in range(spec.results)]
 
 
-Shared = tuple[Loop | Branch, tuple[Node, ...]]
+Shared = tuple[Any, tuple[Node, ...]]  # a Loop, Branch or CustomVjp, its sources
 
 
 def shared(n: Node) -> Shared:
@@ -193,11 +235,11 @@ def shared(n: Node) -> Shared:
     return n.arg[0], n.src
 
 
-def together(nodes: Iterable[Node]) -> dict[Shared, list[Node]]:
+def together(nodes: Iterable[Node], ops: Collection[Op] = REGIONAL) -> dict[Shared, list[Node]]:
     """The results of loops and branches among these Nodes, those of each together."""
     found: dict[Shared, list[Node]] = {}
     for n in nodes:
-        if n.op in REGIONAL:
+        if n.op in ops:
             found.setdefault(shared(n), []).append(n)
     return found
 

@@ -109,8 +109,9 @@ class Unit:
             ]
         if n.op in (Op.ELSEWHERE, Op.PUT) or n.op in REGIONAL:
             return [r for s in n.src for r in reads_of(s, _free(s))]
-        # a copy of a view, a leaf or a kept value
-        return reads_of(n.src[0] if n.op is Op.KEEP else n, at)
+        if n.op is Op.KEEP:
+            return [r for s in n.src for r in reads_of(s, at)]
+        return reads_of(n, at)  # a copy of a view or a leaf
 
     def split(self, v: Var, by: int) -> None:
         """Splits variable v (extent divisible by `by`) into an outer and an inner one."""

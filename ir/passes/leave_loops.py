@@ -23,7 +23,7 @@ from ..graph.region import Branch, Loop, unnumbered
 from ..graph.rewrite import is_zero
 from ..kernels.contraction import contracts
 from ..kernels.kernel import base_of
-from ..regions.batch import NotBatched, batched
+from ..regions.batch import batched
 from ..regions.body import OpenLoop, opened, reach_up
 from ..regions.rebuild import with_results
 
@@ -43,12 +43,15 @@ def _left(
     if not isinstance(spec, Loop) or spec.is_while or (spec.length or 0) < LEAST:
         return None
     loop = opened(spec, src)
-    if not any(map(_is_contraction, toposort(loop.outputs))):
+    order = toposort(loop.outputs)
+    if not any(map(_is_contraction, order)) or any(map(_has_condition, order)):
         return None
-    try:
-        return dict(enumerate(_After(loop).results()))
-    except NotBatched:
-        return None
+    return dict(enumerate(_After(loop).results()))
+
+
+def _has_condition(n: Node) -> bool:
+    """Such a loop inside would go on for all iterations until the last of them has ended."""
+    return n.op is Op.LOOP and n.arg[0].is_while
 
 
 def _is_contraction(n: Node) -> bool:

@@ -10,20 +10,17 @@ what does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..graph import dtype as dt
 from ..graph.graph import Node, const, expand, expand_to, node, permute, rebuild, toposort
-from ..graph.op import ELEMENTWISE, HINTS, REGIONAL, Op
-from ..graph.region import Branch, Loop, unnumbered
+from ..graph.op import ELEMENTWISE, HINTS, JOINT, Op
+from ..graph.region import Branch, CustomVjp, Loop, closed, results_of, unnumbered
 from ..graph.shapes import Shape
 from ..graph.site import provenance
 from ..ops.nodes import where
 from .body import Carry, OpenBranch, OpenLoop
-
-
-class NotBatched(Exception):
-    """There is no rule for an op here."""
 
 
 class Value(NamedTuple):
@@ -34,8 +31,7 @@ class Value(NamedTuple):
 
 
 def batched(roots: Sequence[Node], stacks: Mapping[Node, Node], extent: int) -> list[Node]:
-    """The roots for all values of the leaves in `stacks`, which have `extent` of each. Raises
-    NotBatched for a loop whose condition depends on a leaf."""
+    """The roots for all values of the leaves in `stacks`, which have `extent` of each."""
     made = _Batch({leaf: Value(n, True) for leaf, n in stacks.items()}, extent)
     return [made.stack(v) for v in made.of(roots)]
 
@@ -65,7 +61,7 @@ class _Batch:
     def _made(self, n: Node, src: list[Value]) -> Node:
         if n.op in ELEMENTWISE or n.op in HINTS or n.op is Op.COPY:
             return node(n.op, map(self.stack, src), n.arg)
-        if n.op in REGIONAL:
+        if n.op in JOINT:
             return self._result(n, src)
         if n.op is Op.GATHER:
             return self._gathered(n, src)
@@ -128,8 +124,13 @@ class _Batch:
         spec, k = n.arg
         key = spec, n.src
         if key not in self._results:
-            is_loop = isinstance(spec, Loop)
-            self._results[key] = self._loop(spec, src) if is_loop else self._branch(spec, src)
+            match spec:
+                case Loop():
+                    self._results[key] = self._loop(spec, src)
+                case Branch():
+                    self._results[key] = self._branch(spec, src)
+                case CustomVjp():
+                    self._results[key] = self._custom(spec, src)
         result: Node = self._results[key][k]
         return result
 
@@ -143,9 +144,7 @@ class _Batch:
         return [inner.stack(v) for v in inner.of(outputs)]
 
     def _loop(self, spec: Loop, src: list[Value]) -> list[Node]:
-        """Every carry is stacked."""
-        if spec.is_while:
-            raise NotBatched
+        """Every carry is stacked. With a condition it goes on while that holds for any of them."""
         first, last = spec.captured, spec.captured + spec.carries
         params = spec.body.params
         known = dict(zip(params, src[:first], strict=False))
@@ -154,20 +153,42 @@ class _Batch:
             p: self._leaf(p, s.is_stacked) for p, s in zip(params[last:], src[last:], strict=True)
         }
         new = self._body(spec.body.outputs, known)
+        carries = [
+            Carry(known[p].node, self.stack(s), n)
+            for p, s, n in zip(params[first:last], src[first:last], new, strict=False)
+        ]
+        if spec.is_while:
+            carries = _while_any(carries)
         made = OpenLoop(
-            [
-                Carry(known[p].node, self.stack(s), n)
-                for p, s, n in zip(params[first:last], src[first:last], new, strict=False)
-            ],
+            carries,
             [
                 (known[p].node, _second_first(s.node) if s.is_stacked else s.node)
                 for p, s in zip(params[last:], src[last:], strict=True)
             ],
             new[spec.carries :],
             spec.length,
-            reverse=spec.reverse,
+            spec.is_while,
+            spec.reverse,
         ).close()
+        made = made[len(carries) - spec.carries :]
         return [*made[: spec.carries], *map(_second_first, made[spec.carries :])]
+
+    def _custom(self, spec: CustomVjp, src: list[Value]) -> list[Node]:
+        """The gradient of a value that is the same for all is a sum over them."""
+        values = [self.stack(s) for s in src[: spec.results]]
+        inputs, others = src[spec.results : spec.captured], src[spec.captured :]
+        params = spec.pull.params
+        own = 2 * spec.results  # cotangents, and the results
+        known = {p: self._leaf(p, True) for p in params[:own]}
+        known |= {p: self._leaf(p, s.is_stacked) for p, s in zip(params[own:], others, strict=True)}
+        pulled = self._body(spec.pull.outputs, known)
+        pulled = [
+            g if inputs[i].is_stacked else node(Op.REDUCE, (g,), ("add", (0,)))
+            for i, g in zip(spec.given, pulled, strict=True)
+        ]
+        pull = closed([known[p].node for p in params], pulled)
+        sources = [*values, *(s.node for s in (*inputs, *others))]
+        return results_of(Op.CUSTOM_VJP, replace(spec, pull=pull), sources)
 
     def _branch(self, spec: Branch, src: list[Value]) -> list[Node]:
         index, arguments = src[0], src[1:]
@@ -191,6 +212,23 @@ class _Batch:
                 for a, b in zip(ways[k], out, strict=True)
             ]
         return out
+
+
+def _while_any(carries: Sequence[Carry]) -> list[Carry]:
+    """The carries behind one that says whether the first of them holds anywhere; each stays as it
+    is where that does not hold any more."""
+    holds = carries[0].param
+    again = node(Op.AND, (holds, carries[0].next))
+    kept = [
+        Carry(c.param, c.first, where(expand_but(holds, c.param.shape, (0,)), c.next, c.param))
+        for c in carries[1:]
+    ]
+    more = Carry(unnumbered(dt.bool_, ()), _any(carries[0].first), _any(again))
+    return [more, Carry(holds, carries[0].first, again), *kept]
+
+
+def _any(n: Node) -> Node:
+    return node(Op.REDUCE, (n,), ("max", (0,)))
 
 
 def expand_but(n: Node, shape: Shape, own: tuple[int, ...]) -> Node:

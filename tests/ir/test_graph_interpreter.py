@@ -11,7 +11,7 @@ from optable import ROWS, Row, assert_matches, leaves, shown, values
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import node
-from weft.ir.graph.op import OF_GRAPHS, REGIONAL, Op
+from weft.ir.graph.op import JOINT, OF_GRAPHS, REGIONAL, Op
 from weft.ir.ops.interp import EVALUATORS, run
 
 SERIAL = iter(range(10**6, 10**7))
@@ -41,7 +41,7 @@ def test_every_graph_op_is_in_the_table() -> None:
     built = set()
     for row in ROWS:
         built |= {n.op for n in graph.toposort([row.build(*leaves(row))])}
-    assert built >= OF_GRAPHS - {Op.COPY} - REGIONAL
+    assert built >= OF_GRAPHS - {Op.COPY} - JOINT
 
 
 def test_row_names_are_unique() -> None:

@@ -44,6 +44,7 @@ ROOMS = (
     ("frontend/windows", "frontend/selection"),
     ("frontend/tensor",),
     ("frontend/gradients", "frontend/control"),
+    ("frontend/transformations",),
     ("frontend/jit",),
     ("frontend/modes",),
     ("frontend",),

@@ -25,7 +25,6 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ),
     ("x.inverse()", ATTRIBUTE, "there is no linear algebra beyond"),
     ("wf.fft", ATTRIBUTE, "there are no Fourier transforms; NumPy's are np.fft"),
-    ("wf.vmap(f)", ATTRIBUTE, "operations broadcast"),
     ("wf.array([1])", ATTRIBUTE, "write wf.tensor(data)"),
     ("wf.complex64", ATTRIBUTE, "there are no complex numbers"),
     ("wf.set_num_threads(2)", ATTRIBUTE, "write WEFT_NUM_THREADS=n in the environment"),

@@ -1,0 +1,1 @@
+"""Functions made of functions: batches, Jacobians, derivatives of one's own, recomputation."""
