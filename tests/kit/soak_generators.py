@@ -17,6 +17,7 @@ from typing import Any
 from unittest import mock
 
 import fuzz
+import fuzz_batches
 import fuzz_calls
 import fuzz_networks
 import fuzz_turns
@@ -75,6 +76,20 @@ def graph(seed: int) -> bool:
     return True
 
 
+def batch(seed: int) -> bool:
+    """A graph of Nodes in a batch, or in a batch of batches: rows, oracle, one thread and
+    several."""
+    choices = random.Random(~seed)
+    try:
+        threads, way = (choices.choice((2, 3)),), choices.choice(({}, AS_FOR_USERS))
+        moves = choices.choice(MOVES[:-1])
+        with compiled_in_either_way(choices):
+            fuzz_batches.compare_batch(fuzz.seeded(seed), seed % 5 == 0, moves, threads, **way)
+    except Unsuitable:
+        return False
+    return True
+
+
 def guard_memory() -> None:
     fuzz.execute = guarded.execute
 
@@ -114,7 +129,8 @@ def watch_calls() -> None:
 
 
 GENERATORS = (
-    Generator("graphs", graph, share=0.7, block=1500, limit=120),
+    Generator("graphs", graph, share=0.5, block=1500, limit=120),
+    Generator("batches", batch, share=0.2, block=1000, limit=120),
     Generator("guarded", graph, share=0.1, block=1000, limit=120, prepare=guard_memory),
     Generator("networks", network, share=0.08, block=40, limit=300),
     Generator("turns", turns, share=0.08, block=250, limit=120),
