@@ -188,8 +188,9 @@ def _places(axes: Any, structure: Any, name: str, of: str) -> list[int | None]:
     if axes is None or not tree.is_container(axes):
         axis = None if axes is None else as_int("vmap", name, axes)
         return [axis for _ in tree.leaves(structure)]
-    parts, entries = tree.children(structure), tree.children(axes)
-    if not tree.is_container(structure) or len(parts) != len(entries):
+    entries = tree.children(axes)
+    parts = tree.children(structure) if tree.is_container(structure) else []
+    if len(parts) != len(entries):
         raise errors.ArgumentError(
             f"vmap: {name} {brief(axes)} does not have the structure of {of}:"
             f" {described(structure)}"

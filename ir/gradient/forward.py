@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from ..graph.graph import Node, rebuild, toposort, zeros_like
-from ..graph.op import REGIONAL
+from ..graph.graph import Node, rebuild, rebuilt_over, toposort, zeros_like
+from ..graph.op import REGIONAL, Op
 from ..graph.region import Branch, Loop, shared, unnumbered
 from ..graph.site import gradient_of, provenance
 from ..ops.nodes import add
@@ -72,6 +72,8 @@ def _tangent(n: Node, src: Sequence[Dual]) -> Node | None:
         part = None if tangent is None else contribution(n, i, g)
         if part is not None and tangent is not None:
             (pushed,) = vjp([part], [tangent], [g])
+            if pushed is not None and n.op is Op.CUSTOM_VJP:  # its rule may wait for the cotangent
+                pushed = rebuilt_over([pushed], {g: zeros_like(n)})[pushed]
             found += [] if pushed is None else [pushed]
     return reduce(add, found) if found else None
 
