@@ -42,6 +42,7 @@ class Structure:
     varying: tuple[int, ...]
     sites: list[Site | None]  # of each entry
     origins: Sequence[Origin] = ()  # of each input that is in memory, when the program was new
+    note: str = ""  # that `explain` shows
 
     @property
     def device(self) -> str:

@@ -29,6 +29,7 @@ from ..operands.broadcast import default_float
 from ..tensor.tensor import Tensor, wrap
 from . import retrace_reason
 from .fast_call import DIFFERS, Repeat
+from .limited import as_bytes, within
 from .signature import Arguments, Key, Layout, layout_of, mapped, marks_of, names_of
 from .traced_program import TracedProgram, record
 from .traced_step import Steps, TracedStep
@@ -46,10 +47,11 @@ class Jitted:
     """A function that is traced at the first call with a signature, and from then on runs as one
     native call."""
 
-    def __init__(self, function: Function, statics: Statics) -> None:
+    def __init__(self, function: Function, statics: Statics, memory: int | None = None) -> None:
         self._function = function
         self._statics = statics
-        self._steps = Steps()
+        self._memory = memory
+        self._steps = self._new_steps()
         self._repeat: Repeat | None = (
             None  # of the step that ran last, if all its arguments are Tensors
         )
@@ -91,11 +93,19 @@ class Jitted:
             return self._function, self._statics, self._steps
         known = self._methods.get(id(instance))
         if known is None or known[0]() is not instance:
-            known = self._methods[id(instance)] = (self._watched(instance), Steps())
+            known = self._methods[id(instance)] = (
+                self._watched(instance),
+                self._new_steps(),
+            )
         statics = self._statics and frozenset(
             n - 1 if isinstance(n, int) else n for n in self._statics
         )
         return MethodType(self._function, instance), statics, known[1]
+
+    def _new_steps(self) -> Steps:
+        steps = Steps()
+        steps.memory = self._memory
+        return steps
 
     def _watched(self, instance: object) -> weakref.ref[object]:
         key, methods = id(instance), self._methods
@@ -113,6 +123,7 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    memory: int | str | None = None,
 ) -> Any:
     """The function, compiled: `f = wf.jit(f)`, `@wf.jit`, or `@wf.jit(static_argnames="n")`;
     methods, too.
@@ -131,12 +142,20 @@ def jit(
     Tensor that is not passed is read anew at every call. `.grad` set in the function is None after
     the call, or the Tensor that was returned of it. Raises JitError at the line that reads a value
     (item, numpy, bool, print).
+
+    `memory`: the bytes that a call may take, an int or a text such as "2 GB". Where its plan takes
+    more, calls of Modules that repeat, as the layers of a network, are computed again in the
+    backward pass (`wf.checkpoint`), as few as it takes; `wf.explain` says how many. Raises
+    MemoryError at the first call where that is not enough.
     """
     if function is None:
-        return partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
+        return partial(
+            jit, static_argnums=static_argnums, static_argnames=static_argnames, memory=memory
+        )
     return Jitted(
         as_function("jit", "function", function),
         _statics(function, static_argnums, static_argnames),
+        as_bytes(memory),
     )
 
 
@@ -211,7 +230,8 @@ def _call(
         retrace_reason.explain(
             _name(function), steps, key, tensors, given, partial(names_of, args, kwargs)
         )
-        _add(steps, key, _traced(function, statics, arguments, args, kwargs))
+        traced = partial(_traced, function, statics, arguments, args, kwargs)
+        _add(steps, key, within(steps.memory, _name(function), traced))
     raise errors.JitError(
         f"jit: {_name(function)} cannot be traced: what it depends on changes while it is"
     )

@@ -45,9 +45,10 @@ def alone() -> int:
 
 class Steps(dict[Key, list["TracedStep"]]):
     """The specialisations of one function by the signature of a call; `last`: the one that ran
-    last."""
+    last; `memory`: the bytes that each may take."""
 
     last: TracedStep | None = None
+    memory: int | None = None  # bytes that a step may take
 
 
 class TracedStep:

@@ -4,6 +4,7 @@ Report, or an error."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -52,8 +53,11 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     from .build import report
     from .report import Report
 
-    program = named_behind("explain", x, args, kwargs)
-    return Report() if program is None else report(program[0], names=program[1])
+    structure = structure_behind("explain", x, args, kwargs)
+    program = _named(structure)
+    if program is None:
+        return Report()
+    return replace(report(program[0], names=program[1]), note=structure.note)
 
 
 def named_behind(
@@ -61,10 +65,13 @@ def named_behind(
 ) -> tuple[Compiled, InputNames] | None:
     """The program that `explain` and `dump` look at, and what its inputs are called; None where all
     is in memory already."""
+    return _named(structure_behind(what, x, args, kwargs))
+
+
+def _named(structure: Structure) -> tuple[Compiled, InputNames] | None:
     from ...compiler import compile
     from ..names.naming import input_names
 
-    structure = structure_behind(what, x, args, kwargs)
     return (compile.program_of(structure), input_names(structure)) if structure.key[1] else None
 
 

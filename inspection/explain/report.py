@@ -21,7 +21,7 @@ class Report:
     how many outputs may be written over inputs; `memory`, a Memory: every buffer with its place and
     lifetime, and what is needed in the worst step; `device`, which runs it; `strict`, whether in
     strict mode (WEFT_STRICT); `loops`, a LoopReport each: what passes from iteration to iteration
-    and what is kept for a gradient.
+    and what is kept for a gradient; `note`, what was computed again to fit a limit of memory.
     """
 
     kernels: list[KernelReport] = field(default_factory=list)
@@ -31,6 +31,7 @@ class Report:
     device: str = "cpu"
     strict: bool = False
     loops: list[LoopReport] = field(default_factory=list)
+    note: str = ""
 
     @property
     def bytes(self) -> int:
@@ -66,6 +67,7 @@ class Report:
             "arena_bytes": self.arena_bytes,
             "in_place": self.in_place,
             "memory": _memory(self.memory),
+            "note": self.note,
             "loops": [loop.to_dict() for loop in self.loops],
         }
 
@@ -137,7 +139,7 @@ def headline(r: Report) -> str:
     parts += [f"{cells['moved']} moved", f"{amount(r.flops)}flop"]
     parts += [f"{cells[title]} {title}" for title in ("predicted", "measured") if cells[title]]
     parts += [f"{amount(r.arena_bytes)}B of scratch", f"{plural(r.in_place, 'output')} in place"]
-    return ", ".join(parts)
+    return ", ".join(parts) + (f"\n{r.note}" if r.note else "")
 
 
 def totals(r: Report) -> dict[str, str]:
