@@ -32,6 +32,7 @@ from .frontend.transformations import custom as _custom
 from .frontend.transformations import jacobians as _jacobians
 from .frontend.transformations.checkpoint import checkpoint as checkpoint
 from .frontend.transformations.function import Function as Function
+from .frontend.transformations.host import host_call as host_call
 from .frontend.transformations.vmap import vmap as vmap
 from .inspection.audit.audit import audit as audit
 from .inspection.documents.report import report as report

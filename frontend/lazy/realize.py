@@ -21,7 +21,7 @@ from ...ir.program.program import ValueLayout
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, device_of, only_cpu
 from ...runtime.memory.storage import Storage
-from . import state, transfers, watchers, whole_of_parts
+from . import host_calls, state, transfers, watchers, whole_of_parts
 from .any_tensor import AnyTensor as Tensor
 from .any_tensor import bare
 from .job import Job, carry, job_of, key_of
@@ -152,6 +152,12 @@ def _compute(
     inside: Sequence[Tensor] = (),
 ) -> None:
     """`inside`: Tensors that are computed, too, if that takes nothing more."""
+    if host_calls.Made.any:
+        try:
+            host_calls.settle([*tensors, *inside], _compute)
+        except BaseException:
+            state.wait_again(tensors)
+            raise
     if only_cpu():
         _compute_on(CPU, tensors, with_scalars, is_turn, inside)
         return
@@ -229,6 +235,8 @@ def asked_of(*tensors: Tensor) -> tuple[Structure, list[Storage]]:
     """The same, and the memory that it would read."""
     with lock:
         wanted = [t for t in _flat(tensors) if t._stored() is None]
+        if host_calls.Made.any:
+            host_calls.settle(wanted, _compute)
         job = job_of(device_of(wanted[0].node) if wanted else CPU, wanted)
         key, capture = key_of(job), job.capture
         structure = Structure(key, capture.packed_constants(), (), capture.sites, capture.origins())

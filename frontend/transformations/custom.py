@@ -54,6 +54,8 @@ def with_gradient(name: str, values: Any, inputs: Sequence[Tensor], rule: Rule) 
 class _RuleTrace(BodyTrace):
     """Of the rule of a gradient."""
 
+    runs_between_programs = True
+
     @property
     def place(self) -> str:
         return f"the gradient of {self.name}"

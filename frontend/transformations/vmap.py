@@ -131,6 +131,8 @@ class _Batch:
 class _VmapTrace(BodyTrace):
     """Its counter is the number of the example: random numbers differ by it."""
 
+    runs_between_programs = True
+
     def __init__(self, randomness: Randomness) -> None:
         super().__init__("vmap")
         self._randomness = randomness

@@ -93,6 +93,7 @@ FORMULAS: dict[Op, Text] = {
     Op.KEEP: "{a}.contiguous()",
     Op.COPY: lambda n: "{a}." + f"to({n.arg!r})",
     Op.LOOP: lambda n: f"result {n.arg[1]} of a loop, {n.arg[0]}",
+    Op.HOST: lambda n: f"result {n.arg[1]} of a {n.arg[0]}",
     Op.CUSTOM_VJP: lambda n: f"value {n.arg[1]}, with the {n.arg[0]}",
     Op.BRANCH: lambda n: f"result {n.arg[1]} of {n.arg[0]}, as {{a}} says",
 }

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, reduce
 from typing import NamedTuple
 
+from ... import errors
 from ..graph.graph import Node, full, node, permute, used, zeros_like
 from ..graph.op import JOINT, Op
 from ..graph.region import shared, together
@@ -105,6 +106,11 @@ def vjp(
             g = reduce(_sum, [cotangent_of.pop(n), *wholes] if n in cotangent_of else wholes)
             if n in hooks:
                 g = _hooked(g, hooks[n])
+            if n.op is Op.HOST and not active.keys().isdisjoint(n.src):
+                raise errors.GradientError(
+                    f"the host_call of {n.arg[0].name} has no gradient: pass one, or detach its"
+                    " arguments"
+                )
             if n in asked:
                 results[n] = (_moved(g, _home(n)) if used else g).node
             if region is not None:
@@ -203,6 +209,8 @@ def differentiable_by(n: Node) -> Sequence[int]:
         first = n.arg[0].results if n.op is Op.CUSTOM_VJP else 0
         last = n.arg[0].captured if n.op is Op.CUSTOM_VJP else len(n.src)
         return [i for i in range(first, last) if n.src[i].dtype.is_float]
+    if n.op is Op.HOST:  # where a derivative meets it, that is an error
+        return [i for i, s in enumerate(n.src) if s.dtype.is_float]
     return DIFFERENTIABLE.get(n.op, ())
 
 

@@ -291,7 +291,7 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
         return x.dtype, shape_of(op, x.shape, arg)
     if op is Op.IOTA:
         return dt.int64, (arg,)
-    if op in JOINT:
+    if op in JOINT or op is Op.HOST:
         spec, k = arg
         result: tuple[DType, Shape] = spec.result(k, src)
         return result

@@ -107,6 +107,9 @@ class Op(Enum):
     # (region.CustomVjp, number): that source, which has a gradient of its own; sources: results,
     # inputs, what the gradient uses; ends at ir/passes/custom_gradients.py, no kernel has one
     CUSTOM_VJP = "custom_vjp"
+    # (host.HostCall, number): that result of a Python function, which is called between programs
+    # (frontend/lazy/host_calls.py): no program has one
+    HOST = "host"
     # (place, dtype, shape): what other parts of a Graph make of these, while it is in parts:
     # ir/parts
     ELSEWHERE = "elsewhere"

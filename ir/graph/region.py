@@ -19,6 +19,7 @@ from typing import Any
 from . import dtype as dt
 from .dtype import DType
 from .graph import Node, const_key, leaf, node, rebuilt_over, toposort, type_of
+from .host import HostCall
 from .op import REGIONAL, Op
 from .shapes import Shape, addressable, require
 
@@ -221,7 +222,10 @@ class CustomVjp:
         return f"gradient of {self.name}"
 
 
-def results_of(op: Op, spec: Loop | Branch | CustomVjp, src: Iterable[Node]) -> list[Node]:
+Spec = Loop | Branch | CustomVjp | HostCall
+
+
+def results_of(op: Op, spec: Spec, src: Iterable[Node]) -> list[Node]:
     """A Node for each result."""
     src = tuple(src)
     return [node(op, src, (spec, k)) for k in range(spec.results)]

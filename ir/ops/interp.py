@@ -258,5 +258,6 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.DETACH: lambda _, x: x,
     Op.KEEP: lambda _, x, *after: x,
     Op.COPY: lambda _, x: x,
+    Op.HOST: lambda n, *src: n.arg[0].function(*src)[n.arg[1]],
     Op.CUSTOM_VJP: lambda n, *src: src[n.arg[1]],
 }

@@ -63,6 +63,8 @@ class _Batch:
             return node(n.op, map(self.stack, src), n.arg)
         if n.op in JOINT:
             return self._result(n, src)
+        if n.op is Op.HOST:
+            return self._called(n, src)
         if n.op is Op.GATHER:
             return self._gathered(n, src)
         if n.op is Op.SCATTER:
@@ -70,6 +72,14 @@ class _Batch:
         if n.op is Op.PUT:
             return self._put(n, src)
         return node(n.op, (src[0].node,), ARGUMENTS[n.op](n.arg, self.extent))
+
+    def _called(self, n: Node, src: list[Value]) -> Node:
+        call, k = n.arg
+        if (call, n.src) not in self._results:
+            rows = call.batched([s.is_stacked for s in src], self.extent)
+            self._results[call, n.src] = results_of(Op.HOST, rows, [s.node for s in src])
+        result: Node = self._results[call, n.src][k]
+        return result
 
     # ------------------------------------------------------------ indices
 
