@@ -192,8 +192,15 @@ def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -
         tuple(as_sequence("jvp", what, x))
         for what, x in (("inputs", inputs), ("tangents", tangents))
     )
-    along = matching("jvp", "tangent", tangents, inputs, "input")
-    traced = Differentiated("jvp", f, inputs, range(len(inputs)))
+    return pushed("jvp", f, inputs, tangents)
+
+
+def pushed(
+    name: str, f: Callable[..., Any], inputs: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    """`jvp`, for errors under this name."""
+    along = matching(name, "tangent", tangents, inputs, "input")
+    traced = Differentiated(name, f, inputs, range(len(inputs)))
     return traced.push([t.node for t in along])
 
 

@@ -44,7 +44,7 @@ def checkpoint(f: Function) -> Callable[..., Any]:
     """
     as_function(NAME, "f", f)
 
-    @wraps(f)
+    @wraps(f, updated=())
     def function(*args: Any, **kwargs: Any) -> Any:
         given = (args, kwargs)
         leaves = tree.leaves(given)

@@ -134,7 +134,7 @@ class _Custom:
         chosen = as_sequence(self.name, "nondiff_argnums", nondiff_argnums)
         self._static = {as_int(self.name, "nondiff_argnums", i) for i in chosen}
         self._inside = set[int]()  # threads in which a rule of it runs
-        update_wrapper(self, f)
+        update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any) -> Any:
         """The result. Where a rule calls its own function, that is the plain one."""

@@ -16,7 +16,7 @@ from ...ir.graph.graph import Node, rebuilt_over, toposort
 from ...ir.graph.op import Op
 from ...ir.graph.region import unnumbered
 from ...ir.regions.body import reach_up
-from ..gradients.transforms import Differentiated, jvp, matching, vjp
+from ..gradients.transforms import Differentiated, matching, pushed
 from ..lazy.realize import realize
 from ..lazy.trace import tracing
 from ..operands.arguments import as_function, as_int, as_sequence
@@ -38,7 +38,8 @@ def jacfwd(f: Function, argnums: Argnums = 0) -> Function:
     """
 
     def columns(g: Function, inputs: tuple[Any, ...]) -> Any:
-        return vmap(lambda tangents: jvp(g, inputs, tangents)[1])(_units(inputs))
+        along = vmap(lambda tangents: pushed("jacfwd", g, inputs, tangents)[1])
+        return along(_units(inputs))
 
     def jacobian(g: Function, inputs: tuple[Any, ...], like: Any) -> Any:
         shapes = [x.shape for x in tree.leaves(inputs)]
@@ -55,8 +56,9 @@ def jacrev(f: Function, argnums: Argnums = 0) -> Function:
     take where these are few, as for the gradient of each of several losses."""
 
     def jacobian(g: Function, inputs: tuple[Any, ...], like: Any) -> Any:
-        output, pull = vjp(g, *inputs)
-        rows = vmap(pull)(_units(output))
+        traced = Differentiated("jacrev", g, inputs, range(len(inputs)))
+        output = traced.result()
+        rows = vmap(traced.gradients)(_units(output))
         shapes = [y.shape for y in tree.leaves(output)]
         by_input = [
             _split_rows(d, shapes, x.shape)

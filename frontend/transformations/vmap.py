@@ -59,7 +59,7 @@ def vmap(
             f"vmap: randomness is one of {', '.join(RANDOMNESS)}, not {brief(randomness)}"
         )
 
-    @wraps(f)
+    @wraps(f, updated=())
     def function(*args: Any, **kwargs: Any) -> Any:
         given = (args, kwargs)
         axes = _axes_of(in_axes, args, kwargs)

@@ -81,6 +81,24 @@ def test_the_peak_falls_and_no_more_than_the_forward_pass_is_computed_again() ->
     assert plain.flops < again.flops < 1.5 * plain.flops
 
 
+def test_a_checkpointed_transformer_takes_the_kernels_of_its_forward_pass_again() -> None:
+    layers = [nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True) for _ in range(3)]
+    parameters = [p for layer in layers for p in layer.parameters()]
+    x = wf.randn(4, 16, 32)
+    wf.realize(x, *parameters)
+
+    def kernels(apply: Callable[[Any], Any]) -> tuple[int, int]:
+        y = x
+        for layer in layers:
+            y = apply(layer)(y)
+        loss = (y * y).mean()
+        whole = [loss, *wf.grad(loss, parameters)]
+        return len(wf.explain(loss).kernels), len(wf.explain(whole).kernels)
+
+    (forward, plain), (_, again) = kernels(lambda f: f), kernels(wf.checkpoint)
+    assert again <= plain + forward + 3 * len(layers)
+
+
 def test_derivatives_of_any_order_and_batches() -> None:
     x = wf.tensor(np.linspace(-1, 1, 5))
     f = wf.checkpoint(lambda x: (x.sin() * x).exp())
