@@ -15,15 +15,14 @@ from weft.frontend.jit.limited import as_bytes, planned
 
 class Block(nn.Module):
     def __init__(self, width: int) -> None:
-        self.norm = nn.LayerNorm(width)
         self.first, self.second = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: wf.Tensor) -> wf.Tensor:
-        return x + self.second(nn.functional.gelu(self.first(self.norm(x))))
+        return x + self.second(nn.functional.gelu(self.first(x)))
 
 
 class Network(nn.Module):
-    def __init__(self, width: int = 16, blocks: int = 6) -> None:
+    def __init__(self, width: int = 16, blocks: int = 4) -> None:
         self.blocks = nn.Sequential(*(Block(width) for _ in range(blocks)))
         self.output = nn.Linear(width, 1)
 
@@ -53,7 +52,8 @@ def plan(step: Any) -> tuple[int, str]:
     return planned(found), found.structure.note
 
 
-X = wf.tensor(np.random.default_rng(0).standard_normal((1 << 16, 16), dtype=np.float32))
+# far more than caches hold, within which plans do not spare memory
+X = wf.tensor(np.random.default_rng(0).standard_normal((1 << 17, 16), dtype=np.float32))
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +76,12 @@ def test_a_plan_that_is_too_large_computes_blocks_again(plain: tuple[int, list[f
     assert [step(X).item() for _ in range(2)] == plain[1]
     bytes_, note = plan(step)
     assert bytes_ <= limit
-    assert " of 6 calls of Block are computed again" in note and note in str(wf.explain(step, X))
-    least = trainer(bytes_)  # a limit that just fits takes no more of them
-    least(X)
-    assert plan(least)[1].split(": ")[-1] == note.split(": ")[-1]
+    assert " of 4 calls of Block are computed again" in note and note in str(wf.explain(step, X))
 
 
 def test_what_cannot_fit_says_how_much_is_missing_and_changes_nothing() -> None:
     step = trainer("1 MB")
-    with pytest.raises(wf.errors.MemoryError, match=r"all 6 calls of Block computed again .* more"):
+    with pytest.raises(wf.errors.MemoryError, match=r"all 4 calls of Block computed again .* more"):
         step(X)
     f = wf.jit(lambda x: (x * 2).exp().sum(), memory=1000)
     with pytest.raises(wf.errors.MemoryError, match="calls no Modules that repeat"):

@@ -15,7 +15,7 @@ from weft.nn import functional as F
 class Network(nn.Module):
     """Layers with dropout and normalisation."""
 
-    def __init__(self, apply: Callable[[Any], Any], layers: int = 3, width: int = 16) -> None:
+    def __init__(self, apply: Callable[[Any], Any], layers: int = 2, width: int = 16) -> None:
         self.layers = nn.ModuleList(
             nn.Sequential(
                 nn.Linear(width, 4 * width),
@@ -39,7 +39,7 @@ def trained(
 ) -> tuple[list[float], dict[str, Any]]:
     wf.manual_seed(0)
     model = Network(apply)
-    optimizer = nn.optim.Adam(model.parameters(), lr=0.01)
+    optimizer = nn.optim.SGD(model.parameters(), lr=0.1)
     x = wf.randn(8, 16)
     wf.realize(x)
 
