@@ -7,26 +7,22 @@ Out: milliseconds of a call, from one run.
 Simulations are those of examples/simulate.py, a call each; numba and jax compute the same in loops
 of their own. Networks are compared with torch's modules of the same weights: a training step of a
 language model (2 layers of 200, 35 steps, 20 streams, 10,000 words), and inference of one sequence
-of 200 steps in 256 features. Results are compared before anything is timed. The systems take turns
-of a few calls, of which the fastest counts, as threads of the one before may still spin; a figure
-is the median of the turns.
+of 200 steps in 256 features.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import weft as wf
+from beside import Call, measured, print_head, print_rows
 from weft import nn
 from weft.nn import functional as F
 
@@ -34,8 +30,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 import simulate
 
 Array = np.ndarray
-Call = Callable[[], Any]  # computes once more; returns what is compared
-TURN = 3  # calls
 STEPS = 1000
 CELLS, BODIES = 512, 512
 LAYERS, HIDDEN, LENGTH, STREAMS, WORDS = 2, 200, 35, 20, 10_000
@@ -276,29 +270,6 @@ CASES = {
 }
 
 
-def measured(case: Case, rounds: int) -> dict[str, tuple[float, float]]:
-    """(milliseconds of the first call with what precedes it, of a later one) of each system."""
-    made = case.make(np.random.default_rng(0))
-    first, calls, seen = {}, {}, {}
-    for name, make in made.items():
-        if name == "weft" or find_spec(name):
-            start = time.perf_counter()
-            calls[name] = make()
-            seen[name] = calls[name]()
-            first[name] = time.perf_counter() - start
-            np.testing.assert_allclose(seen[name], seen["weft"], atol=case.tolerance, err_msg=name)
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            turn = []
-            for _ in range(TURN):
-                start = time.perf_counter()
-                call()
-                turn.append(time.perf_counter() - start)
-            times[name].append(min(turn))
-    return {name: (1e3 * first[name], 1e3 * statistics.median(t)) for name, t in times.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -306,12 +277,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", help="names, between commas")
     o = parser.parse_args()
-    print(f"{'':16}{'system':8}{'first, ms':>10}{'later, ms':>10}  {'weft beside it':>14}")
+    print_head()
     for name in o.only.split(",") if o.only else CASES:
-        found = measured(CASES[name], o.rounds)
-        for system, (first, later) in found.items():
-            beside = "" if system == "weft" else f"{found['weft'][1] / later:.2f}"
-            print(f"{name:16}{system:8}{first:10.0f}{later:10.2f}  {beside:>14}", flush=True)
+        case = CASES[name]
+        made = case.make(np.random.default_rng(0))
+        print_rows(name, measured(made, o.rounds, case.tolerance))
 
 
 if __name__ == "__main__":

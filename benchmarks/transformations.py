@@ -4,28 +4,23 @@ of a call, from one run.
     python benchmarks/transformations.py    # beside what is installed
 
 `gradients` are those of each of 64 examples of LeNet, `hessian` the second derivatives of a loss of
-a network of 50 parameters. Results are compared before anything is timed. The systems take turns of
-a few calls, of which the fastest counts, as threads of the one before may still spin; a figure is
-the median of the turns.
+a network of 50 parameters.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import weft as wf
+from beside import Call, measured, print_head, print_rows
 from weft import nn
 from weft.nn import functional as F
 
 Array = np.ndarray
-Call = Callable[[], list[Array]]
 TURN = 8  # calls
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((64, 1, 28, 28), dtype=np.float32), RNG.integers(0, 10, 64)
@@ -129,42 +124,15 @@ CASES: dict[str, dict[str, Callable[[], Call]]] = {
 }
 
 
-def measured(made: dict[str, Callable[[], Call]], rounds: int) -> dict[str, tuple[float, float]]:
-    """(milliseconds of the first call with what precedes it, of a later one) of each system."""
-    first, calls, want = {}, {}, None
-    for name, make in made.items():
-        if name == "weft" or find_spec(name):
-            start = time.perf_counter()
-            calls[name] = make()
-            found = calls[name]()
-            first[name] = time.perf_counter() - start
-            want = want or found
-            for a, b in zip(found, want, strict=True):
-                np.testing.assert_allclose(a, b, atol=1e-4, err_msg=name)
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            turn = []
-            for _ in range(TURN):
-                start = time.perf_counter()
-                call()
-                turn.append(time.perf_counter() - start)
-            times[name].append(min(turn))
-    return {name: (1e3 * first[name], 1e3 * statistics.median(t)) for name, t in times.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=9)
     o = parser.parse_args()
-    print(f"{'':12}{'system':8}{'first, ms':>10}{'later, ms':>10}  {'weft beside it':>14}")
-    for name, made in CASES.items():
-        found = measured(made, o.rounds)
-        for system, (first, later) in found.items():
-            beside = "" if system == "weft" else f"{found['weft'][1] / later:.2f}"
-            print(f"{name:12}{system:8}{first:10.0f}{later:10.3f}  {beside:>14}", flush=True)
+    print_head()
+    for name, systems in CASES.items():
+        print_rows(name, measured(systems, o.rounds, 1e-4, TURN))
 
 
 if __name__ == "__main__":

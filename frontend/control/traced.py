@@ -3,13 +3,15 @@ that it returned, in terms of placeholders, and the structure of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import errors
+from ...ir.graph import dtype as dt
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, const, expand_to
+from ...ir.graph.graph import Node, const, expand_to, rebuilt_over
 from ...ir.graph.site import located
+from ...ir.regions.body import without_definitions
 from ..lazy import state
 from ..lazy.body_trace import BodyTrace
 from ..operands.arguments import as_function
@@ -67,6 +69,17 @@ class Traced:
             self.tracks = any(t._requires_grad for t in made)
 
         self.trace.run(run)
+
+    def outside(self, nodes: Sequence[Node], places: Mapping[Node, Node]) -> list[Node]:
+        """Nodes of the body where these stand for placeholders, and Tensors from outside are what
+        they were before."""
+        trace = self.trace
+        known = {**trace.places, **places}
+        if trace.counter is not None:
+            known.setdefault(trace.counter, const(0, dt.int64))
+        defined = without_definitions([*self.params, *known], nodes)
+        new = rebuilt_over(defined, known)
+        return [new[n] for n in defined]
 
     @property
     def needs_gradient(self) -> bool:

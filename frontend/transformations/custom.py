@@ -14,12 +14,11 @@ from typing import Any
 
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
-from ...ir.graph import dtype as dt
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, const, full, rebuilt_over
+from ...ir.graph.graph import Node, full
 from ...ir.graph.op import Op
 from ...ir.graph.region import CustomVjp, Region, closed, results_of, unnumbered
-from ...ir.regions.body import captured, without_definitions
+from ...ir.regions.body import captured
 from ...runtime.memory import storage
 from ...signals import within
 from ..control.traced import Function, Traced, as_tensor, described, tensors
@@ -73,12 +72,8 @@ def _closed(
         )
     again = [unnumbered(y.dtype, y.shape) for y in values]
     own = dict(zip(values, again, strict=True))
-    places = {leaf: own.get(before, before) for leaf, before in trace.places.items()}
-    if trace.counter is not None:
-        places[trace.counter] = const(0, dt.int64)
-    known = without_definitions([*traced.params, *trace.places], outputs)
-    new = rebuilt_over(known, places)
-    bodies = [new[n] for n in known]
+    places = {leaf: own[before] for leaf, before in trace.places.items() if before in own}
+    bodies = traced.outside(outputs, places)
     params = [*traced.params, *again]
     used = captured(params, bodies)
     return closed([*params, *used], bodies), used

@@ -13,10 +13,9 @@ from typing import Any, Literal
 
 from ... import errors
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, expand, node, permute, rebuilt_over
+from ...ir.graph.graph import Node, expand, node, permute
 from ...ir.graph.op import Op
 from ...ir.regions.batch import batched
-from ...ir.regions.body import without_definitions
 from ..control.traced import Function, Traced, as_tensor, described, element
 from ..lazy import state
 from ..lazy.body_trace import BodyTrace
@@ -98,19 +97,19 @@ class _Batch:
         body = Traced("vmap", lambda args, kwargs: f(*args, **kwargs), self._trace, examples)
         body.call(lambda leaves: tree.like(given, [*leaves]))
         self._require_no_assignment()
-        places = dict(self._trace.places)
+        shared: dict[Node, Node] = {}
         stacks: dict[Node, Node] = {}
         for p, (t, axis) in zip(body.params, pairs, strict=True):
             if axis is None:
-                places[p] = t.node
+                shared[p] = t.node
             else:
                 stacks[p] = _first(t.node, axis)
-        if self._trace.counter is not None:
-            stacks[self._trace.counter] = node(Op.IOTA, (), self.extent)
-        outputs = without_definitions([*body.params, *self._trace.places], body.nodes)
-        new = rebuilt_over(outputs, places)
+        if (counter := self._trace.counter) is not None:
+            shared[counter] = counter
+            stacks[counter] = node(Op.IOTA, (), self.extent)
+        nodes = body.outside(body.nodes, shared)
         self.tracks = body.needs_gradient
-        return body.result, batched([new[n] for n in outputs], stacks, self.extent)
+        return body.result, batched(nodes, stacks, self.extent)
 
     def results(self, result: Any, nodes: Sequence[Node], places: Sequence[int | None]) -> Any:
         """The structure of the result, with the examples where they belong."""

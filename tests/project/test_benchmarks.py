@@ -111,3 +111,18 @@ def test_lazy_loops_print_a_row_a_loop():
     assert [row.split()[0] for row in rows] == ["newton"] and all(
         len(row.split()) == 12 for row in rows
     )
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "names"),
+    [
+        ("transformations.py", [], ["gradients", "hessian"]),
+        ("loops.py", ["--only", "gru"], ["gru"]),
+    ],
+)
+def test_systems_side_by_side_have_a_row_each(script, arguments, names):
+    head, *rows = printed(script, "--rounds", "1", *arguments)
+    assert head.split()[:2] == ["system", "first,"]
+    ours = [row for row in rows if row.split()[1] == "weft"]
+    assert [row.split()[0] for row in ours] == names
+    assert all(re.fullmatch(r"\w+ +weft +\d+ +\d+\.\d+ *", row) for row in ours)
