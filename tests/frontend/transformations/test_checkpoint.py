@@ -123,6 +123,25 @@ def test_loops_keep_what_a_checkpointed_body_is_given() -> None:
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-12)
 
 
+def test_loops_in_two_levels_keep_the_square_root_of_their_iterations() -> None:
+    w, h = wf.tensor(np.eye(64, dtype=np.float32)), wf.zeros(256, 64)
+    wf.realize(w, h)
+
+    def peak(length: int) -> int:
+        side = int(length**0.5)
+
+        def several(c: wf.Tensor) -> wf.Tensor:
+            last = wf.scan(lambda c, _: ((c @ w).tanh(), None), c, None, length=side)[0]
+            assert isinstance(last, wf.Tensor)
+            return last
+
+        inner = wf.checkpoint(several)
+        last = wf.scan(lambda c, _: (inner(c), None), h, None, length=side)[0]
+        return wf.explain(wf.grad(last.sum(), w)).memory.peak_bytes
+
+    assert peak(1024) < 4 * peak(64)
+
+
 def test_structures_and_arguments_that_are_no_tensors() -> None:
     def f(p: dict[str, Any], k: int, *, name: str) -> Any:
         return {name: p["x"] * k, "none": None}
