@@ -24,11 +24,13 @@ from . import state
 from .any_tensor import AnyTensor as Tensor
 
 # an Enum finds its members slowly
-_INPUT, _CONST, _EXPAND, _COPY = (
+_INPUT, _CONST, _EXPAND, _COPY, _DETACH, _CUSTOM_VJP = (
     Op.INPUT,
     Op.CONST,
     Op.EXPAND,
     Op.COPY,
+    Op.DETACH,
+    Op.CUSTOM_VJP,
 )
 NOBODY: Mapping[int, weakref.ref[Tensor]] = {}
 Source = int | tuple[Hashable, ...]  # of the key: the number of an entry, or a constant
@@ -88,6 +90,11 @@ class Capture:
                 op, arg, src = n.op, n.arg, n.src
                 if op is _INPUT:
                     src, arg = (arg.definition,), None
+                elif op is _CUSTOM_VJP:  # its rule is no part of the program
+                    op, arg, src = _DETACH, None, (src[n.arg[1]],)
+                    if src[0] in views:
+                        views[n] = views[src[0]]
+                        continue
                 elif op in VIEWED and src[0] in views and self._is_view(n):
                     continue
                 numbers = [index[s] if s in index else number_of(s) for s in src]
@@ -108,6 +115,8 @@ class Capture:
                     views[n] = stored
                     continue
                 src = (definition_of(n),)
+            elif n.op is _CUSTOM_VJP and not (cached and id(n) in cached):
+                src = (src[n.arg[1]],)
             elif (
                 src and ((cached and id(n) in cached) or n.op is _COPY) and self._is_stored(n)
             ):  # a counter is no read

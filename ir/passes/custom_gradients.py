@@ -3,7 +3,8 @@ bodies of loops and branches.
 
 before    %2 = custom_vjp(exp(%0), %0)    after    %2 = exp(%0)
 
-Gradients have been taken when a Graph comes here.
+Gradients have been taken when a Graph comes here. Outside of bodies, frontend/lazy/capture.py has
+left them out already, so that no program depends on them.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from weft.frontend.lazy.program_table import statistics
 
 X = wf.tensor([0.5, 1.0, -2.0], requires_grad=True)
 E = wf.errors
@@ -114,6 +115,24 @@ def test_values_and_gradient_are_one_kernel() -> None:
     assert len(wf.explain([y, wf.grad(y.sum(), x)]).kernels) == 1
 
 
+def test_a_rule_that_changes_compiles_nothing_where_no_gradient_is_asked_for() -> None:
+    class Scaled(wf.Function):
+        @staticmethod
+        def forward(ctx: Any, x: wf.Tensor, scale: float) -> wf.Tensor:
+            ctx.scale = scale
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx: Any, g: wf.Tensor) -> Any:
+            return g * ctx.scale, None
+
+    x, before = wf.ones(7), statistics["built"]
+    for turn in range(10):
+        x = Scaled.apply(x, 0.1 * turn)
+        x[0].item()
+    assert statistics["built"] - before < 6
+
+
 def test_results_may_be_marked_as_constant() -> None:
     class Parts(wf.Function):
         @staticmethod
@@ -175,6 +194,9 @@ def test_mistakes_of_decorated_functions_are_errors() -> None:
         f(X)
     g = wf.custom_jvp(lambda x: x)
     with pytest.raises(E.ArgumentError, match="call defjvp"):
+        g(X)
+    g.defjvp(lambda p, t: (p[0], t[0] * t[0]))
+    with pytest.raises(E.GradientError, match="not linear in the tangents"):
         g(X)
     g.defjvp(lambda p, t: t[0])
     with pytest.raises(E.ArgumentError, match="tangent like it"):
