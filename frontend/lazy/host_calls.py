@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ... import errors
 from ...ir.graph.graph import Node, reach, sources, toposort
 from ...ir.graph.host import HostCall
 from ...ir.graph.op import Op
-from ...ir.graph.region import Shared, together
+from ...ir.graph.region import Shared, results_of, together
 from ...ir.graph.site import located
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU
@@ -28,27 +30,28 @@ def settle(tensors: Sequence[Tensor], compute: Callable[[list[Tensor]], None]) -
     """Makes the calls; `compute` gives Tensors their memory. What a function raises comes out, and
     calls before it have been made."""
     roots = [t.node for t in tensors]
-    for shared, results in _waiting(roots).items():
-        _call(shared, results, compute)
+    for shared in _waiting(roots):
+        _call(shared, compute)
 
 
 def _waiting(roots: Sequence[Node]) -> dict[Shared, list[Node]]:
-    """The results that are not in memory, those of each call together, sources first."""
+    """The calls whose results are not in memory, with these, sources first."""
 
     def below(n: Node) -> Sequence[Node]:
         return () if lookup(n) is not None else n.src or sources(n)
 
-    found = [n for n in reach(roots, below) if n.op is Op.HOST and lookup(n) is None]
-    return together([n for n in toposort(found) if n in {*found}], {Op.HOST}) if found else {}
+    found = {n for n in reach(roots, below) if n.op is Op.HOST and lookup(n) is None}
+    return together([n for n in toposort(found) if n in found], {Op.HOST})
 
 
-def _call(shared: Shared, results: Sequence[Node], compute: Callable[[list[Tensor]], None]) -> None:
+def _call(shared: Shared, compute: Callable[[list[Tensor]], None]) -> None:
+    """Results that nobody waits for yet are kept, too, by Tensors that have them."""
     call, src = shared
     given = [bare(n) for n in src]
     compute([t for t in given if t._stored() is None])
     arrays = [_array(t._stored()) for t in given]
     made = call.function(*arrays)
-    for n in results:
+    for n in results_of(Op.HOST, call, src):
         storage.own(n, _stored(call, n, made))
 
 
@@ -58,8 +61,6 @@ def _array(stored: Storage | None) -> object:
 
 
 def _stored(call: HostCall, n: Node, made: Sequence[object]) -> Storage:
-    import numpy as np
-
     array = np.asarray(made[n.arg[1]])
     if array.shape != n.shape or not np.can_cast(array.dtype, n.dtype.numpy, "same_kind"):
         where = f"{located(n.site[:2])}: " if n.site else ""
@@ -67,4 +68,5 @@ def _stored(call: HostCall, n: Node, made: Sequence[object]) -> Storage:
             f"{where}host_call: {call.name} returned {array.dtype}{list(array.shape)}, not"
             f" {n.dtype.name}{list(n.shape)}"
         )
-    return storage.from_array(array, n.dtype, copy=True)
+    stored = storage.from_array(array, n.dtype, copy=True)
+    return stored if n.device in (None, CPU) else storage.moved(stored, n.device)
