@@ -145,8 +145,9 @@ def jit(
 
     `memory`: the bytes that a call may take, an int or a text such as "2 GB". Where its plan takes
     more, calls of Modules that repeat, as the layers of a network, are computed again in the
-    backward pass (`wf.checkpoint`), as few as it takes; `wf.explain` says how many. Raises
-    MemoryError at the first call where that is not enough.
+    backward pass (`wf.checkpoint`), as few as it takes; `wf.explain` says how many. To find that,
+    the Python code runs several times. Raises MemoryError at the first call where that is not
+    enough.
     """
     if function is None:
         return partial(

@@ -45,10 +45,18 @@ def within(limit: int | None, name: str, traced: Callable[[], TracedStep]) -> Tr
     if plain <= limit:
         return step
     blocks = calls.repeated()
-    most, best = 0, _again(traced, blocks)
-    least = planned(best)
-    if least > limit:
-        raise errors.MemoryError(_missing(name, limit, plain, least, calls, blocks))
+    if not blocks:
+        raise errors.MemoryError(
+            f"jit: {name} is planned to take {amount(plain)}B, {amount(plain - limit)}B more than"
+            " memory allows, and calls no Modules that repeat, which could be computed again"
+        )
+    kind, most, best = calls.kinds[blocks[0]], 0, _again(traced, blocks)
+    if (least := planned(best)) > limit:
+        raise errors.MemoryError(
+            f"jit: {name} is planned to take {amount(plain)}B, and {amount(least)}B with all"
+            f" {plural(len(blocks), 'call')} of {kind} computed again:"
+            f" {amount(least - limit)}B more than memory allows"
+        )
     fewest = len(blocks)
     while fewest - most > 1:
         count = (most + fewest) // 2
@@ -57,7 +65,6 @@ def within(limit: int | None, name: str, traced: Callable[[], TracedStep]) -> Tr
             fewest, best = count, step
         else:
             most = count
-    kind = calls.kinds[blocks[0]]
     note = (
         f"memory: {amount(planned(best))}B planned within {amount(limit)}B, {amount(plain)}B"
         f" otherwise: {fewest} of {plural(len(blocks), 'call')} of {kind} are computed again"
@@ -78,15 +85,3 @@ def planned(step: TracedStep) -> int:
     own = sum(n.nbytes for o, n in enumerate(outputs) if o not in executable.donations)
     arena: int = executable.arena_bytes
     return arena + own + sum(v.nbytes for v in values)
-
-
-def _missing(
-    name: str, limit: int, plain: int, least: int, calls: ModuleCalls, blocks: list[int]
-) -> str:
-    text = f"jit: {name} is planned to take {amount(plain)}B"
-    if blocks:
-        again = f"all {plural(len(blocks), 'call')} of {calls.kinds[blocks[0]]} computed again"
-        text += f", with {again} {amount(least)}B"
-    else:
-        text += ", and calls no Modules that repeat, which could be computed again"
-    return f"{text}: {amount(least - limit)}B more than memory allows"
