@@ -16,8 +16,8 @@ from . import errors as errors
 from .compiler.backends.kinds import KINDS as _KINDS
 from .frontend.control import branches as _branches
 from .frontend.control import loops as _loops
+from .frontend.gradients import derivatives as _derivatives
 from .frontend.gradients import gradient as _gradient
-from .frontend.gradients import transforms as _transforms
 from .frontend.gradients.backward import backward as _backward
 from .frontend.jit.jit import compile as compile
 from .frontend.jit.jit import jit as jit
@@ -55,7 +55,7 @@ check_grad, enable_grad, grad, no_grad = (
     _gradient.grad,
     _gradient.no_grad,
 )
-jvp, value_and_grad, vjp = _transforms.jvp, _transforms.value_and_grad, _transforms.vjp
+jvp, value_and_grad, vjp = _derivatives.jvp, _derivatives.value_and_grad, _derivatives.vjp
 custom_jvp, custom_vjp = _custom.custom_jvp, _custom.custom_vjp
 hessian, jacfwd, jacrev, linearize = (
     _jacobians.hessian,
@@ -63,7 +63,7 @@ hessian, jacfwd, jacrev, linearize = (
     _jacobians.jacrev,
     _jacobians.linearize,
 )
-hessian_vector_product = _transforms.hessian_vector_product
+hessian_vector_product = _derivatives.hessian_vector_product
 scan, fori_loop, while_loop, map = (
     _loops.scan,
     _loops.fori_loop,

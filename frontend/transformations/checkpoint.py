@@ -31,7 +31,8 @@ NAME = "checkpoint"
 
 def checkpoint(f: Function) -> Callable[..., Any]:
     """f, whose gradient computes again what it needs of f: of a call in a training step only the
-    arguments and results are kept. Values and gradients are the same, bit for bit.
+    arguments and results are kept. Values are the same, bit for bit, and so are gradients, unless a
+    sum is added in another order because kernels fuse differently.
 
     f takes Tensors, structures of them and anything else, and returns Tensors or structures of
     them. It may use Tensors from outside, as the parameters of a Module, which get gradients, and

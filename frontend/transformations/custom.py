@@ -15,7 +15,7 @@ from typing import Any
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, full
+from ...ir.graph.graph import Node, full, toposort
 from ...ir.graph.op import Op
 from ...ir.graph.region import CustomVjp, Region, closed, results_of, unnumbered
 from ...ir.regions.body import captured
@@ -175,7 +175,8 @@ class custom_vjp(_Custom):
     `defvjp(forward, backward)`: forward(*args) gives (what the function returns, residuals);
     backward(residuals, cotangent) a tuple of the cotangents of all arguments, each in the structure
     of its argument, or None for 0. Arguments named in `nondiff_argnums` need not be Tensors;
-    backward gets them first, and gives no cotangents for them. Errors are raised at the call.
+    backward gets them first, and gives no cotangents for them. Where one of the two calls the
+    function itself, that is the plain one. Errors are raised at the call.
     """
 
     name = "custom_vjp"
@@ -231,8 +232,9 @@ class custom_jvp(_Custom):
 
     `defjvp(rule)`: rule(primals, tangents) gives (what the function returns, its derivative along
     the tangents), which is linear in these; both arguments are tuples. Arguments named in
-    `nondiff_argnums` need not be Tensors; the rule gets them first. Reverse mode transposes the
-    rule. Errors are raised at the call.
+    `nondiff_argnums` need not be Tensors; the rule gets them first. Where it calls the function
+    itself, that is the plain one. Reverse mode transposes the rule. Errors are raised at the call,
+    also for a rule that is not linear.
     """
 
     name = "custom_jvp"
@@ -265,8 +267,13 @@ class custom_jvp(_Custom):
                 if g.dtype.is_float
             ]
             wrt = [t.node for t in along if t.dtype.is_float]
-            found = iter(ir_grad.vjp([t for t, _ in pairs], [g for _, g in pairs], wrt))
-            pulled = [next(found) if x.dtype.is_float else None for x in leaves]
+            found = ir_grad.vjp([t for t, _ in pairs], [g for _, g in pairs], wrt)
+            if not set(wrt).isdisjoint(toposort(g for g in found if g is not None)):
+                raise errors.GradientError(
+                    f"{self._called}: the rule's tangent is not linear in the tangents"
+                )
+            rest = iter(found)
+            pulled = [next(rest) if x.dtype.is_float else None for x in leaves]
             return [None if g is None else wrap(g) for g in pulled]
 
         return with_gradient(self._called, values, leaves, transposed) if floats else values

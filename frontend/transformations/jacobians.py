@@ -16,7 +16,7 @@ from ...ir.graph.graph import Node, rebuilt_over, toposort
 from ...ir.graph.op import Op
 from ...ir.graph.region import unnumbered
 from ...ir.regions.body import reach_up
-from ..gradients.transforms import Differentiated, matching, pushed
+from ..gradients.derivatives import Differentiated, matching, pushed
 from ..lazy.realize import realize
 from ..lazy.trace import tracing
 from ..operands.arguments import as_function, as_int, as_sequence
