@@ -78,6 +78,7 @@ bool_, bfloat16, float16, float32, float64 = (
     _dt.float32,
     _dt.float64,
 )
+complex64, complex128 = _dt.complex64, _dt.complex128
 int8, int16, int32, int64 = _dt.int8, _dt.int16, _dt.int32, _dt.int64
 uint8, uint16, uint32, uint64 = _dt.uint8, _dt.uint16, _dt.uint32, _dt.uint64
 e, inf, nan, pi = _math.e, _math.inf, _math.nan, _math.pi

@@ -3,7 +3,7 @@ lists."""
 
 from __future__ import annotations
 
-from ..frontend.operands.broadcast import default_float, default_int
+from ..frontend.operands.broadcast import default_complex, default_float, default_int
 from ..frontend.operands.likes import DeviceLike
 from ..frontend.tensor.dtypes import Kind, isdtype, standard_dtypes
 from ..ir.graph.dtype import DType
@@ -34,9 +34,14 @@ class Info:
         return devices.available()
 
     def default_dtypes(self, *, device: DeviceLike = None) -> dict[str, DType]:
-        """By kind, the dtype of Python numbers; there is no complex one."""
+        """By kind, the dtype of Python numbers."""
         check_device(device)
-        return {"real floating": default_float(), "integral": default_int, "indexing": default_int}
+        return {
+            "real floating": default_float(),
+            "complex floating": default_complex(),
+            "integral": default_int,
+            "indexing": default_int,
+        }
 
     def dtypes(self, *, device: DeviceLike = None, kind: Kind | None = None) -> dict[str, DType]:
         """The standard's dtypes of a kind (all if None) by name; float16 and bfloat16 exist beside

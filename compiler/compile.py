@@ -19,6 +19,7 @@ from ..ir.kernels.kernel import Kernel
 from ..ir.parts.kernels import kernels_of
 from ..ir.parts.parted import in_parts
 from ..ir.passes.bounds_checks import CheckSite, clamp_late, find_checks
+from ..ir.passes.complex_pairs import has_complex, in_pairs, paired
 from ..ir.passes.custom_gradients import drop_custom_gradients, has_custom_gradients
 from ..ir.passes.distinct import distinct, distinct_in_parts
 from ..ir.passes.fold_empty import fold_empty
@@ -144,10 +145,13 @@ def _planned(
     `prefix`: what the names of its kernels begin with."""
     outputs = list(passes.done[0].roots or ())
     strict = backend.strict
-    strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
     if has_custom_gradients(outputs):
         outputs = passes.graph("drop custom gradients", drop_custom_gradients, outputs)
+    if has_complex(outputs):
+        outputs = passes.graph("complex pairs", in_pairs, outputs, leaves)
+        leaves, values = [paired(n) for n in leaves], [v.paired for v in values]
+    strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
     needed = passes.graph("needed results", needed_results, outputs)
     left = needed if strict else passes.graph("leave loops", leave_loops, needed)
     summed_apart = left if strict else passes.rules("sums apart", sums_apart, left)

@@ -110,9 +110,10 @@ round, trunc, floor, ceil = (
     _function(ew.floor),
     _function(ew.ceil),
 )
-signbit, nan_to_num, real, imag, conj = map(
-    _function, (ew.signbit, ew.nan_to_num, ew.real, ew.imag, ew.conj)
+signbit, nan_to_num, real, imag, conj, angle = map(
+    _function, (ew.signbit, ew.nan_to_num, ew.real, ew.imag, ew.conj, ew.angle)
 )
+complex = _function(ew.complex_, "complex")
 isnan, isinf, isfinite, logical_not = map(
     _function, (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not)
 )

@@ -52,6 +52,7 @@ NAMES = {
         "BF16": dt.bfloat16,
         "F32": dt.float32,
         "F64": dt.float64,
+        "C64": dt.complex64,
     },
 }
 OTHERS = {  # by their first bytes

@@ -26,7 +26,7 @@ HOST_MEMORY = (
 )
 READ_ONLY, IS_COPIED = 1, 2
 VERSION = (1, 0)
-INT, UINT, FLOAT, BFLOAT, BOOL = 0, 1, 2, 4, 6  # type codes
+INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL = 0, 1, 2, 4, 5, 6  # type codes
 NAMES = (b"dltensor", b"dltensor_versioned")
 
 

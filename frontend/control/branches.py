@@ -79,7 +79,7 @@ def _chosen(
     for t, n in zip(changed.values(), made[count:], strict=True):
         state.assign(t, n)
     tracks = any(b.needs_gradient for b in bodies)
-    results = [wrap(n, tracks and n.dtype.is_float) for n in made[:count]]
+    results = [wrap(n, tracks and n.dtype.is_inexact) for n in made[:count]]
     return tree.like(bodies[0].result, [*results])
 
 

@@ -195,8 +195,8 @@ class _Loop:
             state.assign(o.tensor, n)
         trace.finish()
         tracks = self._body.needs_gradient
-        last = [wrap(n, tracks and n.dtype.is_float) for n in made[:count]]
-        return last, [wrap(n, tracks and n.dtype.is_float) for n in made[len(params) :]]
+        last = [wrap(n, tracks and n.dtype.is_inexact) for n in made[:count]]
+        return last, [wrap(n, tracks and n.dtype.is_inexact) for n in made[len(params) :]]
 
 
 def _next(counter: Node) -> Node:

@@ -50,7 +50,7 @@ shift_left, shift_right = (
 
 def invert(x: Node) -> Node:
     """~x: not, of bools; every bit flipped, of integers. Raises DTypeError for floats."""
-    if x.dtype.is_float:
+    if x.dtype.is_inexact:
         raise errors.DTypeError(f"invert: defined for bool and integers, not for {x.dtype.name}")
     return node(Op.XOR, (x, full_like(x, True if x.dtype.kind == "b" else (1 << x.dtype.bits) - 1)))
 
@@ -66,6 +66,8 @@ def as_bits(x: Node) -> Node:
 def signbit(x: Node) -> Node:
     """True where the sign bit is set: x < 0, or -0.0, or a NaN with the sign of a negative
     number."""
+    if x.dtype.is_complex:
+        raise errors.DTypeError(f"signbit: not defined for {x.dtype.name}")
     if x.dtype.is_float:
         x = as_bits(x)
     return node(Op.LT, (x, full_like(x, False if x.dtype.kind == "b" else 0)))

@@ -5,6 +5,7 @@ Every function follows NumPy on NaN, infinities and signed zeros.
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 
 from ...ir.graph import dtype as dt
@@ -26,6 +27,8 @@ from ..operands.broadcast import (
     to_dtype,
     together,
 )
+from . import complex_functions as cx
+from .arithmetic import no_complex
 from .bits import invert
 
 # ---------------------------------------------------------------- order
@@ -54,14 +57,17 @@ def _comparable(name: str, a: Operand, b: Operand) -> list[Node]:
 
 def _meeting(a: DType, b: DType) -> DType:
     whole, common = a if a.is_int else b, promote(a, b)
-    return dt.float64 if common.is_float and whole.is_int and whole.bits > 16 else common
+    is_wide = whole.is_int and whole.bits > 16
+    if common.is_complex:
+        return dt.complex128 if is_wide else common
+    return dt.float64 if common.is_float and is_wide else common
 
 
 def _of_number(name: str, a: Operand, b: Operand) -> tuple[Node, Node]:
     """Nodes of two operands, not both Nodes."""
     dtype = common_dtype(name, (a, b))
     for x, value in ((a, b), (b, a)):
-        if isinstance(x, Node) and isinstance(value, float):
+        if isinstance(x, Node) and isinstance(value, float | complex):
             dtype = _meeting(x.dtype, dtype)
         elif isinstance(x, Node) and isinstance(value, int) and not holds(dtype, value):
             dtype, beyond = (dtype if dtype.is_float else dt.float32), inf if value > 0 else -inf
@@ -105,20 +111,29 @@ def _is_negative(x: Node) -> Node:
     return node(Op.LT, (x, full_like(x, 0)))
 
 
+def _ordered(name: str, a: Operand, b: Operand) -> list[Node]:
+    """The same of operands that have an order. Raises DTypeError for complex ones."""
+    x, y = _comparable(name, a, b)
+    no_complex(name, x)
+    return [x, y]
+
+
 def lt(a: Operand, b: Operand) -> Node:
     """a < b."""
-    return _less(*_comparable("less", a, b))
+    return _less(*_ordered("less", a, b))
 
 
 def gt(a: Operand, b: Operand) -> Node:
     """a > b."""
-    x, y = _comparable("greater", a, b)
+    x, y = _ordered("greater", a, b)
     return _less(y, x)
 
 
 def eq(a: Operand, b: Operand) -> Node:
     """a == b."""
     x, y = _comparable("equal", a, b)
+    if x.dtype.is_complex:
+        return cx.equal(x, y)
     if x.dtype is y.dtype:
         return shaped(Op.EQ, (x, y), None, dt.bool_, x.shape)
     signed, unsigned = (x, y) if x.dtype.kind == "i" else (y, x)
@@ -133,12 +148,12 @@ def ne(a: Operand, b: Operand) -> Node:
 
 def le(a: Operand, b: Operand) -> Node:
     """a <= b."""
-    return _less_equal(*_comparable("less_equal", a, b))
+    return _less_equal(*_ordered("less_equal", a, b))
 
 
 def ge(a: Operand, b: Operand) -> Node:
     """a >= b."""
-    x, y = _comparable("greater_equal", a, b)
+    x, y = _ordered("greater_equal", a, b)
     return _less_equal(y, x)
 
 
@@ -170,12 +185,16 @@ def _truth(x: Operand) -> Operand:
 
 
 def isnan(x: Node) -> Node:
-    """True where x is NaN."""
+    """True where x is NaN, or a part of it."""
+    if x.dtype.is_complex:
+        return cx.is_nan(x)
     return ne(x, x)
 
 
 def isinf(x: Node) -> Node:
-    """True where x is infinite."""
+    """True where x is infinite, or a part of it."""
+    if x.dtype.is_complex:
+        return cx.is_infinite(x)
     if not x.dtype.is_float:
         return node(Op.LT, (x, x))
     return node(Op.OR, (eq(x, inf), eq(x, -inf)))
@@ -183,6 +202,8 @@ def isinf(x: Node) -> Node:
 
 def isfinite(x: Node) -> Node:
     """True where x is neither NaN nor infinite."""
+    if x.dtype.is_complex:
+        return cx.is_finite(x)
     if not x.dtype.is_float:
         return eq(x, x)
     return node(Op.AND, (lt(x, inf), gt(x, -inf)))
@@ -207,15 +228,22 @@ def where(condition: Operand, a: Operand, b: Operand) -> Node:
     return node(Op.WHERE, [broadcast_to(n, shape) for n in (c, x, y)])
 
 
+def _with_order(name: str, a: Operand, b: Operand) -> list[Node]:
+    """Two operands of one dtype and shape. Raises DTypeError for complex ones."""
+    x, y = pair(name, a, b)
+    no_complex(name, x)
+    return [x, y]
+
+
 def maximum(a: Operand, b: Operand) -> Node:
     """The greater one, NaN if either is NaN; the gradient of ties is shared equally."""
-    x, y = pair("maximum", a, b)
+    x, y = _with_order("maximum", a, b)
     return node(Op.OR if x.dtype is dt.bool_ else Op.MAX, (x, y))
 
 
 def minimum(a: Operand, b: Operand) -> Node:
     """The smaller one, NaN if either is NaN; the gradient of ties is shared equally."""
-    x, y = pair("minimum", a, b)
+    x, y = _with_order("minimum", a, b)
     if x.dtype is dt.bool_:
         return node(Op.AND, (x, y))
     return reversed_order(node(Op.MAX, (reversed_order(x), reversed_order(y))))
@@ -228,13 +256,13 @@ def reversed_order(x: Node) -> Node:
 
 def fmax(a: Operand, b: Operand) -> Node:
     """The greater one, the other one where one is NaN."""
-    x, y = pair("fmax", a, b)
+    x, y = _with_order("fmax", a, b)
     return where(isnan(y), x, where(isnan(x), y, maximum(x, y)))
 
 
 def fmin(a: Operand, b: Operand) -> Node:
     """The smaller one, the other one where one is NaN."""
-    x, y = pair("fmin", a, b)
+    x, y = _with_order("fmin", a, b)
     return where(isnan(y), x, where(isnan(x), y, minimum(x, y)))
 
 
@@ -246,6 +274,7 @@ def clip(x: Node, /, min: Operand | None = None, max: Operand | None = None) -> 
     values of an integer x limits nothing, or raises OverflowError where it would be the result.
     """
     given = [bound for bound in (min, max) if bound is not None]
+    no_complex("clip", x)
     if not x.dtype.is_float:
         dtype = common_dtype("clip", (x, *given))
         x = to_dtype(x, dtype) if dtype.is_float else x
@@ -258,7 +287,7 @@ def clip(x: Node, /, min: Operand | None = None, max: Operand | None = None) -> 
 
 def _is_idle(dtype: DType, bound: Operand, side: int) -> bool:
     """Is a Python integer beyond all values of an integer dtype, so that it limits nothing?"""
-    if not dtype.is_int or isinstance(bound, Node):
+    if not dtype.is_int or not isinstance(bound, int | float):
         return False
     extreme = dt.limits(dtype)[side]
     return bound <= extreme if side == 0 else bound >= extreme
@@ -276,6 +305,8 @@ def nan_to_num(
 ) -> Node:
     """x with other numbers for NaN and the infinities: unless given, the greatest and the least
     finite number of its dtype."""
+    if x.dtype.is_complex:
+        return cx.by_parts(partial(nan_to_num, nan=nan, posinf=posinf, neginf=neginf), x)
     if not x.dtype.is_float:
         return x
     most = dt.largest(x.dtype)

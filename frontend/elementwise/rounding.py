@@ -6,31 +6,48 @@ Integers never trap: x // 0 and x % 0 are 0, the least integer // -1 wraps.
 
 from __future__ import annotations
 
-from math import inf
+from functools import partial
+from math import inf, pi
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
+from ...ir.ops.nodes import conj as conjugate
 from ..operands.arguments import as_bool, as_int
-from ..operands.broadcast import Operand, common_dtype, full_like, pair, together
+from ..operands.broadcast import Operand, common_dtype, full_like, pair, to_dtype, together
 from ..operands.in_float32 import in_float32
-from .arithmetic import add, div, float_pair, integers_for_bool, mul, neg, no_bool, sub
+from . import complex_functions as cx
+from .arithmetic import (
+    add,
+    as_float,
+    div,
+    integers_for_bool,
+    mul,
+    neg,
+    no_bool,
+    no_complex,
+    real_pair,
+    sub,
+)
 from .bits import as_bits, bit_and, bit_or, signbit
 from .comparison import eq, gt, isfinite, isnan, le, logical_and, logical_or, lt, ne, where
 
 
 def floor(x: Node) -> Node:
     """The greatest whole number not above x; integers stay."""
+    no_complex("floor", x)
     return node(Op.FLOOR, (x,)) if x.dtype.is_float else x
 
 
 def ceil(x: Node) -> Node:
     """The least whole number not below x; integers stay."""
+    no_complex("ceil", x)
     return neg(floor(neg(x))) if x.dtype.is_float else x
 
 
 def trunc(x: Node) -> Node:
     """The whole part of x, towards 0; integers stay."""
+    no_complex("trunc", x)
     return where(lt(x, 0.0), ceil(x), floor(x)) if x.dtype.is_float else x
 
 
@@ -39,6 +56,8 @@ def round_(x: Node, /, decimals: int = 0) -> Node:
     NumPy, by scaling."""
     most = 400  # beyond it no number of any dtype changes
     decimals = max(-most, min(as_int("round", "decimals", decimals), most))
+    if x.dtype.is_complex:
+        return cx.by_parts(partial(round_, decimals=decimals), x)
     if not x.dtype.is_float:
         return _whole_tens(x, -decimals) if decimals < 0 and x.dtype.is_int else x
     if not decimals:
@@ -80,6 +99,7 @@ def _whole_tens(x: Node, zeros: int) -> Node:
 def mod(a: Operand, b: Operand) -> Node:
     """a - b * floor(a / b), exact, with the sign of b; x % 0 is 0 for integers, NaN for floats."""
     x, y = integers_for_bool(*pair("remainder", a, b))
+    no_complex("remainder", x)
     return node(Op.MOD, (x, y))
 
 
@@ -87,6 +107,7 @@ def fmod(a: Operand, b: Operand) -> Node:
     """a - b * trunc(a / b), exact, with the sign of a; x mod 0 is 0 for integers, NaN for
     floats."""
     x, y = integers_for_bool(*pair("fmod", a, b))
+    no_complex("fmod", x)
     if x.dtype.is_float:
         rest = node(Op.MOD, (_magnitude(x), _magnitude(y)))
         return where(signbit(x), neg(rest), rest)
@@ -113,6 +134,7 @@ def floordiv(a: Operand, b: Operand) -> Node:
     API standard prefers.
     """
     x, y = integers_for_bool(*pair("floor_divide", a, b))
+    no_complex("floor_divide", x)
     if not x.dtype.is_float:
         return node(Op.IDIV, (x, y))
     is_below = node(Op.XOR, (signbit(x), signbit(y)))
@@ -133,7 +155,9 @@ def floordiv(a: Operand, b: Operand) -> Node:
 
 
 def absolute(x: Node) -> Node:
-    """|x|; its derivative at 0 is 0."""
+    """|x|, a float for complex x; its derivative at 0 is 0."""
+    if x.dtype.is_complex:
+        return cx.absolute(x)
     if x.dtype.kind in "bu":
         return x
     if x.dtype.kind == "i":
@@ -142,8 +166,10 @@ def absolute(x: Node) -> Node:
 
 
 def sign(x: Node) -> Node:
-    """-1, 0 or 1; NaN stays NaN."""
+    """-1, 0 or 1; NaN stays NaN. Of a complex number, x / |x|."""
     no_bool("sign", x)
+    if x.dtype.is_complex:
+        return cx.sign(x)
     otherwise = where(eq(x, 0), 0, x) if x.dtype.is_float else full_like(x, 0)
     above = where(gt(x, 0), 1, otherwise)
     return above if x.dtype.kind == "u" else where(lt(x, 0), -1, above)
@@ -151,7 +177,7 @@ def sign(x: Node) -> Node:
 
 def copysign(a: Operand, b: Operand) -> Node:
     """|a| with the sign of b (of zeros and NaNs too), a float; the default dtype for integers."""
-    x, y = float_pair("copysign", a, b)
+    x, y = real_pair("copysign", a, b)
     differs = node(Op.XOR, (signbit(x), signbit(y)))
     return where(differs, neg(x), x)
 
@@ -159,7 +185,7 @@ def copysign(a: Operand, b: Operand) -> Node:
 def nextafter(a: Operand, b: Operand) -> Node:
     """The next float from a towards b; b where they are equal, NaN where one is NaN. It has no
     derivative."""
-    x, y = (node(Op.DETACH, (v,)) for v in float_pair("nextafter", a, b))
+    x, y = (node(Op.DETACH, (v,)) for v in real_pair("nextafter", a, b))
     bits = as_bits(x)
     # the least subnormal, with the sign of y
     least = bit_or(bit_and(as_bits(y), -(1 << (bits.dtype.bits - 1))), 1)
@@ -170,18 +196,33 @@ def nextafter(a: Operand, b: Operand) -> Node:
 
 
 def real(x: Node) -> Node:
-    """The real part: x itself."""
-    return x
+    """The real part, a float: of a real number, x itself."""
+    return cx.parts(x)[0] if x.dtype.is_complex else x
 
 
 def imag(x: Node) -> Node:
-    """The imaginary part: zeros."""
-    return full_like(x, 0)
+    """The imaginary part, a float: of a real number, 0."""
+    return cx.parts(x)[1] if x.dtype.is_complex else full_like(x, 0)
+
+
+def angle(x: Node) -> Node:
+    """The angle of a complex number in [-pi, pi], in radians: of a real one, 0 or pi."""
+    if x.dtype.is_complex:
+        return cx.angle(x)
+    x = as_float(x)
+    return where(isnan(x), x, where(signbit(x), pi, 0.0))
 
 
 def conj(x: Node) -> Node:
-    """The complex conjugate: x itself."""
-    return x
+    """The complex conjugate: of a real number, x itself."""
+    return conjugate(x)
+
+
+def complex_(re: Operand, im: Operand) -> Node:
+    """re + im * 1j of two floats; the default dtype for integers. Raises DTypeError for complex
+    ones."""
+    x, y = real_pair("complex", re, im)
+    return cx.of(*(to_dtype(p, dt.float32) if p.dtype.is_half else p for p in (x, y)))
 
 
 # ---------------------------------------------------------------- nearly equal
@@ -194,7 +235,7 @@ def isclose(
     """True where |a - b| <= atol + rtol * |b|, or a == b; NaNs are close with equal_nan. Integers
     count as float64."""
     dtype = common_dtype("isclose", (a, b))
-    x, y = together("isclose", (a, b), dtype if dtype.is_float else dt.float64)
+    x, y = together("isclose", (a, b), dtype if dtype.is_inexact else dt.float64)
     near = le(absolute(sub(x, y)), add(mul(absolute(y), rtol), atol))
     close = logical_or(eq(x, y), logical_and(near, isfinite(y)))
     return (

@@ -14,7 +14,7 @@ from ..operands.arguments import as_count
 from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import (
     Operand,
-    Scalar,
+    RealScalar,
     common_dtype,
     full_like,
     number,
@@ -22,10 +22,12 @@ from ..operands.broadcast import (
     together,
 )
 from ..operands.in_float32 import in_float32
-from .arithmetic import add, as_float, div, float_op, float_pair, integers_for_bool, mul, sub
+from . import complex_functions as cx
+from .arithmetic import add, as_real_float, div, float_op, integers_for_bool, mul, real_pair, sub
 from .bits import bit_and
 from .comparison import eq, isinf, lt, ne, where
 
+MOST_FACTORS = 100  # of a complex power to a whole exponent
 MOST_DERIVATIVES = 30  # of digamma; beyond, factorials leave float32
 
 exp = runs_in_float32(float_op(Op.EXP, "e ** x"))
@@ -87,7 +89,7 @@ def polygamma(n: int, x: Node) -> Node:
     order = as_count("polygamma", "n", n)
     if order > MOST_DERIVATIVES:
         raise errors.ArgumentError(f"polygamma: n must be at most {MOST_DERIVATIVES}, not {order}")
-    return node(Op.POLYGAMMA, (as_float(x),), order)
+    return node(Op.POLYGAMMA, (as_real_float("polygamma", x),), order)
 
 
 # ---------------------------------------------------------------- of two operands
@@ -96,13 +98,13 @@ def polygamma(n: int, x: Node) -> Node:
 def atan2(y: Operand, x: Operand) -> Node:
     """The angle of the point (x, y) in [-pi, pi], with the sign of y; also for zeros and
     infinities. Integers count as floats."""
-    return node(Op.ATAN2, float_pair("atan2", y, x))
+    return node(Op.ATAN2, real_pair("atan2", y, x))
 
 
 def hypot(a: Operand, b: Operand) -> Node:
     """sqrt(a * a + b * b) without overflow; inf if one is infinite, even if the other is NaN.
     Integers count as floats."""
-    return node(Op.HYPOT, float_pair("hypot", a, b))
+    return node(Op.HYPOT, real_pair("hypot", a, b))
 
 
 @runs_in_float32
@@ -113,7 +115,7 @@ def logaddexp(a: Operand, b: Operand) -> Node:
 
     Like every sum it loses relative accuracy where the two parts cancel.
     """
-    x, y = float_pair("logaddexp", a, b)
+    x, y = real_pair("logaddexp", a, b)
     y_greater = lt(x, y)
     # one branch for ties, in both, so that derivatives of any order are right there
     greater = where(y_greater, y, x)
@@ -134,19 +136,24 @@ def power(a: Operand, b: Operand) -> Node:
     integer exponent gives 0.
     """
     dtype = common_dtype("power", (a, b))
-    if isinstance(a, Node) and not isinstance(b, Node) and (dtype.is_float or isinstance(b, int)):
+    is_plain = dtype.is_float or isinstance(b, int)
+    if isinstance(a, Node) and isinstance(b, int | float) and is_plain:
         return _scalar_power(to_dtype(a, dt.int64 if dtype.kind == "b" else dtype), b)
     if isinstance(b, Node) and not isinstance(a, Node) and a == 2 and dtype.is_float:
         return exp2(to_dtype(b, dtype))
     x, y = together("power", (a, b), dtype)
+    if dtype.is_complex:
+        return cx.power(x, y)
     return node(Op.POW, (x, y)) if dtype.is_float else _integer_power(*integers_for_bool(x, y))
 
 
-def _scalar_power(x: Node, exponent: Scalar) -> Node:
+def _scalar_power(x: Node, exponent: RealScalar) -> Node:
     if exponent == 0 and x.dtype.is_float:
         return node(Op.POW, (x, full_like(x, 0.0)))  # 1 everywhere, with a derivative: 0
     if exponent in (0, 1, 2):
         return _product_power(x, int(exponent))
+    if x.dtype.is_complex:
+        return _complex_power(x, int(exponent))
     if exponent in (3, 4):
         return in_float32(_product_power)(x, int(exponent))
     if not x.dtype.is_float:
@@ -159,6 +166,14 @@ def _scalar_power(x: Node, exponent: Scalar) -> Node:
     if exponent == -1:
         return div(1.0, x)
     return node(Op.POW, together("power", (x, exponent), x.dtype))
+
+
+def _complex_power(x: Node, exponent: int) -> Node:
+    """By products up to 100, as NumPy has it."""
+    if abs(exponent) > MOST_FACTORS:
+        return cx.power(x, full_like(x, exponent))
+    product = _product_power(x, abs(exponent))
+    return product if exponent > 0 else div(1.0, product)
 
 
 def _product_power(x: Node, exponent: int) -> Node:

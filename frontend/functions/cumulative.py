@@ -6,11 +6,12 @@ from __future__ import annotations
 from math import inf
 
 from ... import errors
+from ...ir.gradient.rules import shifted
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
-from ..elementwise.all import absolute, as_float, ne, sub
+from ..elementwise.all import absolute, add, as_float, imag, mul, ne, real, square, sub
 from ..elementwise.transcendental import power
 from ..operands.arguments import Axes, as_bool, as_double, as_int, normalise_axes, normalise_axis
 from ..operands.autocast import runs_in_float32
@@ -61,7 +62,18 @@ def _running(name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike) -> 
     place = normalise_axis(name, axis, x.ndim)
     if x.dtype is dt.bool_:  # of numbers 0 and 1: "any so far", "all so far"
         return to_dtype(node(op, (to_dtype(x, dt.int64),), place), dt.bool_)
+    if x.dtype.is_complex and op is Op.SCANMUL:
+        return _running_product(x, place)
     return node(op, (x,), place)
+
+
+def _running_product(x: Node, axis: int) -> Node:
+    """Of complex numbers, by doubling: in logarithmically many steps."""
+    order = (*(a for a in range(x.ndim) if a != axis), axis)
+    out, step = graph.permute(x, order), 1
+    while step < x.shape[axis]:
+        out, step = mul(out, shifted(out, step)), 2 * step
+    return graph.permute(out, tuple(order.index(a) for a in range(x.ndim)))
 
 
 def _cumulative(
@@ -116,7 +128,10 @@ def norm(x: Node, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) 
     if order in (inf, -inf):
         return (reductions.max if order > 0 else reductions.min)(absolute(x), axes, keepdims)
     if order == 0:
-        return to_dtype(reductions.sum(ne(x, 0), axes, keepdims), x.dtype)
+        return to_dtype(reductions.sum(ne(x, 0), axes, keepdims), x.dtype.part)
+    if x.dtype.is_complex and order == 2:
+        x = add(square(real(x)), square(imag(x)))
+        return reductions.root(reductions.sum(x, axes, keepdims))
     powers = power(x, 2) if order == 2 else power(absolute(x), order) if order != 1 else absolute(x)
     total = reductions.sum(powers, axes, keepdims)
     if order == 1:

@@ -16,12 +16,17 @@ from ...ir.graph.op import Op
 from ..elementwise.all import (
     add,
     as_float,
+    as_real_float,
     detach,
     div,
     eq,
+    imag,
     invert,
     isfinite,
     isnan,
+    mul,
+    no_complex,
+    real,
     reversed_order,
     sqrt_,
     sub,
@@ -34,6 +39,7 @@ from ..operands.broadcast import as_dtype, spread, to_dtype
 from ..operands.in_float32 import in_float32
 from ..operands.likes import DTypeLike
 from .moments import squared_deviations
+from .movement import concat
 
 
 def _kept(x: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -55,7 +61,7 @@ def accumulator(x: Node, dtype: DTypeLike) -> Node:
     NumPy)."""
     if dtype is not None:
         return to_dtype(x, as_dtype(dtype))
-    if x.dtype.is_float:
+    if x.dtype.is_inexact:
         return x
     return to_dtype(x, dt.uint64 if x.dtype.kind == "u" else dt.int64)
 
@@ -77,7 +83,30 @@ def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DTypeLike
     x = accumulator(x, dtype)
     if x.dtype is dt.bool_:
         return all(x, axis, keepdims)
-    return _reduced("mul", x, normalise_axes("prod", axis, x.ndim), keepdims)
+    axes = normalise_axes("prod", axis, x.ndim)
+    if x.dtype.is_complex:
+        return _complex_prod(x, axes, as_bool("prod", "keepdims", keepdims))
+    return _reduced("mul", x, axes, keepdims)
+
+
+def _complex_prod(x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+    """By halves: products of complex numbers are no reduction of the parts."""
+    kept = [a for a in range(x.ndim) if a not in axes]
+    shape = tuple(x.shape[a] for a in kept)
+    count = product(x.shape[a] for a in axes)
+    moved = reshape(graph.permute(x, (*kept, *axes)), (*shape, count))
+    while count > 1:
+        half = count // 2
+        pairs = mul(_between(moved, 0, half), _between(moved, half, 2 * half))
+        moved = concat([pairs, _between(moved, 2 * half, count)], axis=-1) if count % 2 else pairs
+        count -= half
+    out = reshape(moved, shape) if count else graph.full(1, x.dtype, shape)
+    return reshape(out, _kept(x, axes)) if keepdims else out
+
+
+def _between(x: Node, start: int, stop: int) -> Node:
+    """Along the last axis."""
+    return node(Op.SLICE, (x,), (*((0, d, 1) for d in x.shape[:-1]), (start, stop, 1)))
 
 
 @runs_in_float32
@@ -104,6 +133,7 @@ def _require_elements(name: str, x: Node, axes: tuple[int, ...]) -> None:
 def max(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """Greatest element, NaN if there is one; ties share the gradient equally. Raises ShapeError for
     no elements."""
+    no_complex("max", x)
     axes = normalise_axes("max", axis, x.ndim)
     _require_elements("max", x, axes)
     return _reduced("max", x, axes, keepdims)
@@ -112,6 +142,7 @@ def max(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
 def min(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """Least element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no
     elements."""
+    no_complex("min", x)
     axes = normalise_axes("min", axis, x.ndim)
     _require_elements("min", x, axes)
     return reversed_order(_reduced("max", reversed_order(x), axes, keepdims))
@@ -135,7 +166,9 @@ def all(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
 @in_float32
 def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Mean squared distance from the mean, the divisor being count - correction (1: the sample
-    variance)."""
+    variance). A float for complex x, too."""
+    if x.dtype.is_complex:
+        return add(*(var(p, axis, keepdims, correction) for p in (real(x), imag(x))))
     x = as_float(x)
     axes = normalise_axes("var", axis, x.ndim)
     count = product(x.shape[a] for a in axes) - as_real("var", "the correction", correction)
@@ -170,6 +203,7 @@ def argmin(x: Node, /, axis: int | None = None, keepdims: bool = False) -> Node:
 
 
 def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
+    no_complex(name, x)
     kept = (1,) * x.ndim
     if axis is None:
         x, place = reshape(x, (x.size,)), 0
@@ -197,7 +231,7 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
 @in_float32
 def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """log(sum(exp(x))), without overflow; -inf of nothing."""
-    x = as_float(x)
+    x = as_real_float("logsumexp", x)
     axes = normalise_axes("logsumexp", axis, x.ndim)
     top = detach(graph.reduce("max", x, axes))
     top = where(isfinite(top), top, 0.0)
@@ -207,7 +241,7 @@ def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
 
 
 def _shifted(name: str, x: Node, axis: Axes) -> tuple[Node, tuple[int, ...]]:
-    x = as_float(x)
+    x = as_real_float(name, x)
     axes = normalise_axes(name, axis, x.ndim)
     if not product(x.shape):
         return x, axes

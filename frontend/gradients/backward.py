@@ -77,6 +77,11 @@ def _seed(name: str, loss: Tracked, gradient: ArrayLike | None) -> Node:
                 f"{name}: shape {loss.shape} is not a single element; sum it up, or give its"
                 " cotangent"
             )
+        if loss.dtype.is_complex:
+            raise errors.GradientError(
+                f"{name}: a complex value has no gradient of its own: take its real part, or give"
+                " its cotangent"
+            )
         return full(1, loss.dtype, loss.shape)
     g = gradient if isinstance(gradient, Tensor) else creation.tensor(gradient)
     if g.shape != loss.shape:

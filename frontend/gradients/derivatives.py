@@ -55,7 +55,7 @@ class Differentiated:
     def _own(self, x: ArrayLike, seen: set[Node]) -> Tensor:
         """The input as a Tensor whose Node is that of no other value."""
         t = x if isinstance(x, Tensor) else creation.tensor(x)
-        if not t.dtype.is_float:
+        if not t.dtype.is_inexact:
             raise errors.DTypeError(
                 f"{self.name}: can differentiate by floats only, an input is"
                 f" {t.dtype.name}{list(t.shape)}"
@@ -86,7 +86,7 @@ class Differentiated:
         given."""
         seeds = matching(self.name, "cotangent", cotangent, self.output, "output")
         floats = [
-            (y, g.node) for y, g in zip(self._outputs, seeds, strict=True) if y.dtype.is_float
+            (y, g.node) for y, g in zip(self._outputs, seeds, strict=True) if y.dtype.is_inexact
         ]
         cotangents = ir_grad.vjp([y for y, _ in floats], [g for _, g in floats], self.wrt)
         return [

@@ -56,7 +56,7 @@ def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = Fals
         raise errors.DTypeError(f"grad: the loss must be a Tensor, not {brief(loss)}")
     inputs: list[Tensor] = [wrt] if single else as_sequence("grad", "wrt", wrt)
     for w in inputs:
-        if not isinstance(w, Tensor) or not w.dtype.is_float:
+        if not isinstance(w, Tensor) or not w.dtype.is_inexact:
             raise errors.DTypeError(
                 f"grad: can differentiate by a Tensor of floats only, not by {brief(w)}"
             )

@@ -25,7 +25,7 @@ def reached(root: Node) -> tuple[list[Node], set[Node]]:
                 owned.append(n)
             continue
         for s in n.src:
-            if s not in seen and s.dtype.is_float and s.op not in _CLOSED:
+            if s not in seen and s.dtype.is_inexact and s.op not in _CLOSED:
                 seen.add(s)
                 stack.append(s)
     return owned, seen

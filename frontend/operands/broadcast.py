@@ -20,13 +20,15 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, const, full, node, reshape, shaped
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
+from ...ir.ops.nodes import imag, real
 from ..lazy import weak_numbers
 from ..lazy.live_number import LiveNumber
 from .arguments import as_shape
 
-Scalar = bool | int | float
+RealScalar = bool | int | float
+Scalar = RealScalar | complex
 Operand = Node | Scalar
-WEAK = frozenset({bool, int, float, LiveNumber})
+WEAK = frozenset({bool, int, float, complex, LiveNumber})
 _NO_FLOAT64 = (1 << 1024) - (1 << 970)  # the least integer that rounds to no finite float64
 default_int = dt.int64
 
@@ -37,13 +39,24 @@ def default_float() -> DType:
     return dt.BY_NAME[options.current().default_dtype]
 
 
+def default_complex() -> DType:
+    """The dtype of Python's complex numbers: its parts have the default dtype."""
+    return default_float().as_complex
+
+
+def _of_weak(kind: type) -> DType:
+    if kind is complex:
+        return default_complex()
+    return {bool: dt.bool_, int: default_int, float: default_float()}[kind]
+
+
 def as_dtype(spec: Any) -> DType:
-    """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float (the default).
-    Raises DTypeError."""
+    """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float and complex (the
+    defaults). Raises DTypeError."""
     if isinstance(spec, DType):
         return spec
     if isinstance(spec, type) and spec in WEAK:
-        return {bool: dt.bool_, int: default_int, float: default_float()}[spec]
+        return _of_weak(spec)
     try:
         dtype = dt.BY_NAME.get(spec) if isinstance(spec, str) else dt.from_numpy(spec)
     except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
@@ -61,6 +74,8 @@ def promote(a: DType, b: DType) -> DType:
         return a
     if a.kind == "b":
         return b
+    if a.is_complex or b.is_complex:
+        return promote(a.part, b.part).as_complex
     if a.is_float != b.is_float:
         return a if a.is_float else b
     if a.is_float:
@@ -72,7 +87,9 @@ def promote(a: DType, b: DType) -> DType:
 
 def _meet_weak(dtype: DType, value: Scalar) -> DType:
     """The dtype in which a strong dtype meets a Python number."""
-    if isinstance(value, float) and not dtype.is_float:
+    if isinstance(value, complex):
+        return dtype.as_complex if dtype.is_inexact else default_complex()
+    if isinstance(value, float) and not dtype.is_inexact:
         return default_float()
     if dtype.kind == "b" and not isinstance(value, bool):
         return default_int
@@ -94,13 +111,17 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
     for x in weak:
         if type(x) not in WEAK:
             raise errors.DTypeError(
-                f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__}"
+                f"{name}: expected a Tensor, an array or a number, not {type(x).__name__}"
                 f" {brief(x)}"
             )
     if common is None:
         kinds = {x.__class__ for x in weak}  # a LiveNumber has that of a number
         if any(isinstance(x, Node) for x in operands):
+            if complex in kinds:
+                return dt.complex128
             return weak_numbers.WIDEST[float if float in kinds else int if int in kinds else bool]
+        if complex in kinds:
+            return default_complex()
         return default_float() if float in kinds else default_int if int in kinds else dt.bool_
     for value in weak:
         common = _meet_weak(common, value)
@@ -110,7 +131,7 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
 def holds(dtype: DType, value: Scalar) -> bool:
     """Is a Python number within the range of an integer dtype, or a Python integer within that of
     float64?"""
-    if dtype.is_int:
+    if dtype.is_int and not isinstance(value, complex):
         least, greatest = dt.limits(dtype)
         return least <= value <= greatest
     return not isinstance(value, int) or abs(value) < _NO_FLOAT64
@@ -118,7 +139,9 @@ def holds(dtype: DType, value: Scalar) -> bool:
 
 def number(name: str, value: Scalar, dtype: DType) -> Node:
     """A constant of this dtype. Raises OverflowError where it cannot hold a Python integer, as
-    NumPy does."""
+    NumPy does, DTypeError for a complex number in a real one."""
+    if isinstance(value, complex) and not dtype.is_complex:
+        raise errors.DTypeError(f"{name}: {brief(value)} is complex, {dtype.name} is not")
     if not holds(dtype, value):
         raise errors.OverflowError(f"{name}: {brief(value)} is out of bounds for {dtype.name}")
     return const(value, dtype)
@@ -126,6 +149,8 @@ def number(name: str, value: Scalar, dtype: DType) -> Node:
 
 def as_node(name: str, x: Operand, dtype: DType) -> Node:
     """The operand in this dtype."""
+    if dtype.is_complex and not isinstance(x, complex) and _is_live(x):
+        return to_dtype(as_node(name, x, dtype.part), dtype)
     if not isinstance(x, Node):
         return x.as_input(dtype) if type(x) is LiveNumber else number(name, x, dtype)  # type: ignore[comparison-overlap]
     if x.dtype is dtype:
@@ -135,16 +160,43 @@ def as_node(name: str, x: Operand, dtype: DType) -> Node:
     return to_dtype(x, dtype)
 
 
+def _is_live(x: Operand) -> bool:
+    """Does it stand for a Python number that may be another one in the next call?"""
+    if isinstance(x, Node):
+        return bool(weak_numbers.marks) and x in weak_numbers.marks
+    return type(x) is LiveNumber  # type: ignore[comparison-overlap]
+
+
 def to_dtype(x: Node, dtype: DType) -> Node:
-    """The value in another dtype; to bool: is it not 0."""
+    """The value in another dtype; to bool: is it not 0. Raises DTypeError for a complex value in a
+    real dtype."""
+    if x.dtype.is_complex:
+        return _of_complex(x, dtype)
+    if dtype.is_complex:
+        re = cast(x, dtype.part)
+        return node(Op.COMPLEX, (re, full_like(re, 0.0)))
     if dtype is dt.bool_ and x.dtype is not dt.bool_:
         is_zero = node(Op.EQ, (x, full_like(x, 0)))
         return node(Op.XOR, (is_zero, full_like(is_zero, True)))
     return cast(x, dtype)
 
 
+def _of_complex(x: Node, dtype: DType) -> Node:
+    parts = [real(x), imag(x)]
+    if dtype.is_complex:
+        return node(Op.COMPLEX, [cast(p, dtype.part) for p in parts]) if x.dtype is not dtype else x
+    if dtype is dt.bool_:
+        return node(Op.OR, [to_dtype(p, dtype) for p in parts])
+    raise errors.DTypeError(
+        f"{x.dtype.name} cannot be cast to {dtype.name}, which is real: take x.real, x.imag or"
+        " abs(x)"
+    )
+
+
 def full_like(x: Node, value: Scalar) -> Node:
     """A number in x's dtype and shape."""
+    if x.dtype.is_complex:
+        return broadcast_to(as_node("full", value, x.dtype), x.shape)
     if type(value) is LiveNumber:  # type: ignore[comparison-overlap]
         return broadcast_to(value.as_input(x.dtype), x.shape)
     if value == 0 and str(value)[0] == "-":  # the cache cannot tell -0.0 from 0.0

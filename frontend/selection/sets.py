@@ -18,7 +18,7 @@ from ..functions.movement import concat, part
 from ..operands.arguments import as_bool
 from ..operands.broadcast import Operand, as_node, common_dtype
 from .nonzero import computed, number, positions, trues_first
-from .sorting import isin, sort
+from .sorting import argsort, isin, sort
 
 N = TypeVar("N")  # a Node, for users a Tensor
 
@@ -51,7 +51,7 @@ def _starts(ordered: Node, equal_nan: bool) -> Node:
     n = ordered.size
     now, before = part(ordered, 0, 1, n), part(ordered, 0, 0, n - 1)
     new = ne(now, before)
-    if equal_nan and ordered.dtype.is_float:
+    if equal_nan and ordered.dtype.is_inexact:
         new = logical_and(new, invert(logical_and(isnan(now), isnan(before))))
     return (
         concat([graph.full(True, dt.bool_, (1,)), new])
@@ -71,7 +71,7 @@ def _unique(x: Node, equal_nan: bool, index: bool, inverse: bool, counts: bool) 
             *[none] * counts,
         ]
     flat = reshape(x, (x.size,))
-    order = node(Op.ARGSORT, (flat,), (0, False))
+    order = argsort(flat)
     ordered = node(Op.GATHER, (flat, order), (0,))
     starts = _starts(ordered, equal_nan)
     group = sub(node(Op.SCAN, (graph.cast(starts, dt.int64),), 0), 1)

@@ -15,12 +15,14 @@ from ...ir.graph.op import Op
 from ..elementwise.all import (
     add,
     as_float,
+    imag,
     invert,
     isnan,
     logical_and,
     logical_or,
     lt,
     mul,
+    real,
     sub,
     where,
 )
@@ -42,6 +44,10 @@ def _line(name: str, x: Node, axis: int | None) -> tuple[Node, int]:
 def _order(x: Node, axis: int, descending: bool) -> Node:
     if x.shape[axis] <= 1:
         return graph.full(0, dt.int64, x.shape)
+    if x.dtype.is_complex:  # by the real parts, equal ones by the imaginary parts, as NumPy
+        first = _order(imag(x), axis, descending)
+        then = _order(_along(real(x), first, axis), axis, descending)
+        return _along(first, then, axis)
     return node(Op.ARGSORT, (x,), (axis, as_bool("sort", "descending", descending)))
 
 

@@ -63,6 +63,8 @@ def as_operand(x: object) -> Any:
         return storage.operand(storage.from_array(x, as_dtype(x.dtype), copy=True))
     if isinstance(x, (int, float)):  # an enumeration's member, say
         return int(x) if isinstance(x, int) else float(x)
+    if isinstance(x, complex):
+        return complex(x)
     return NotImplemented
 
 
@@ -91,7 +93,7 @@ def _going_along(n: Node) -> Node:
 
 def _operand(name: str, what: str, x: object, tracks: list[bool]) -> Operand:
     """As an operator takes it, if it does, else as _made."""
-    if not isinstance(x, (int, float, np.ndarray, np.generic)):
+    if not isinstance(x, (int, float, complex, np.ndarray, np.generic)):
         return _made(name, what, x, tracks)
     try:
         return as_operand(x)  # type: ignore[no-any-return]
@@ -117,7 +119,7 @@ def unwrapped(name: str, what: str, x: object, tracks: list[bool]) -> Any:
     ):
         parts = [unwrapped(name, what, i, tracks) for i in x]
         return parts if isinstance(x, list) else tuple(parts)
-    if not isinstance(x, (np.ndarray, np.generic, int, float)):
+    if not isinstance(x, (np.ndarray, np.generic, int, float, complex)):
         return x
     try:
         return as_operand(x)
@@ -304,7 +306,7 @@ def of_tensors(inner: F) -> F:
 # ---------------------------------------------------------------- operators
 
 Operator = Callable[[Tracked, object], object]  # of a Tensor and another operand
-KINDS = "buif"  # each takes the values of those before it in place
+KINDS = "buifc"  # each takes the values of those before it in place
 
 
 def _as(inner: Callable[..., Node], call: Operator) -> Operator:

@@ -108,7 +108,13 @@ def type_code(dtype: DType) -> int:
 
     if dtype.name == "bfloat16":
         return dlpack.BFLOAT
-    return {"b": dlpack.BOOL, "i": dlpack.INT, "u": dlpack.UINT, "f": dlpack.FLOAT}[dtype.kind]
+    return {
+        "b": dlpack.BOOL,
+        "i": dlpack.INT,
+        "u": dlpack.UINT,
+        "f": dlpack.FLOAT,
+        "c": dlpack.COMPLEX,
+    }[dtype.kind]
 
 
 def from_dlpack(x: object, /, *, device: DeviceLike = None, copy: bool | None = None) -> Any:

@@ -23,8 +23,8 @@ KINDS = {
     "unsigned integer": "u",
     "integral": "iu",
     "real floating": "f",
-    "complex floating": "",  # Weft has none
-    "numeric": "iuf",
+    "complex floating": "c",
+    "numeric": "iufc",
 }
 Kind: TypeAlias = "DType | str | tuple[Kind, ...]"
 
@@ -77,11 +77,11 @@ def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, /) -> bool:
 
 def finfo(type: ArrayLike | DTypeLike, /) -> FloatLimits:
     """Limits of a float dtype or of the dtype of a Tensor (IEEE 754: from the widths of significand
-    and exponent).
+    and exponent); of a complex dtype, those of its parts.
 
     Raises DTypeError for other dtypes.
     """
-    dtype = _dtype_of(type)
+    dtype = _dtype_of(type).part
     if not dtype.is_float:
         raise errors.DTypeError(
             f"finfo: {dtype.name} is not a float; iinfo has the limits of integers"

@@ -20,7 +20,7 @@ from ..lazy import state
 from ..lazy.any_tensor import AnyTensor
 from ..lazy.new_tensor import wrap
 from ..operands.arguments import as_bool
-from ..operands.broadcast import WEAK, as_dtype, default_float
+from ..operands.broadcast import WEAK, as_dtype, default_complex, default_float
 from ..operands.likes import DeviceLike, DTypeLike
 
 
@@ -38,6 +38,10 @@ def of_data(
         return tracking(_stacked(data, dtype).to(place), requires_grad)
     array = as_array(data, dtype)
     target = _target_dtype(array, data, dtype)
+    if array.dtype.kind == "c" and not target.is_complex:
+        raise errors.DTypeError(
+            f"tensor: {array.dtype} is complex, {target.name} is not: take the real part"
+        )
     if target.is_int and array.dtype.kind in "fV":  # V: bfloat16
         return _of_data(array, dt.float64, place).astype(target)
     with np.errstate(over="ignore"):
@@ -45,7 +49,7 @@ def of_data(
     if not only_cpu():
         return tracking(t, requires_grad)
     if as_bool("tensor", "requires_grad", requires_grad):
-        if not target.is_float:
+        if not target.is_inexact:
             raise errors.DTypeError(f"only floats have gradients, this is {target.name}")
         state.own(t)
         t._requires_grad = True
@@ -110,7 +114,9 @@ def _target_dtype(array: np.ndarray, data: object, dtype: DTypeLike) -> DType:
         raise errors.DTypeError(f"tensor: {_why_without_dtype(array, data)}")
     if dtype is not None:
         return as_dtype(dtype)
-    return default_float() if own is dt.float64 and _is_plain_python(data) else own
+    if own in (dt.float64, dt.complex128) and _is_plain_python(data):
+        return default_float() if own is dt.float64 else default_complex()
+    return own
 
 
 def _why_without_dtype(array: np.ndarray, data: object) -> str:

@@ -146,7 +146,6 @@ ABSENT = {
     **dict.fromkeys(
         ("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"
     ),
-    **dict.fromkeys(("complex64", "complex128"), "there are no complex numbers"),
 }
 
 

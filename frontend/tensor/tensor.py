@@ -335,6 +335,7 @@ class Tensor(Tracked):
         method, (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not)
     )
     signbit, nan_to_num, conj = map(method, (ew.signbit, ew.nan_to_num, ew.conj))
+    angle = method(ew.angle)
     real, imag, mT = map(property, map(method, (ew.real, ew.imag, rearrange.matrix_transpose)))
     copysign, nextafter, fmod, isclose = map(
         method, (ew.copysign, ew.nextafter, ew.fmod, ew.isclose)

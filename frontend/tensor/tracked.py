@@ -65,9 +65,9 @@ class Tracked(Readable):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Makes this a leaf that collects gradients, or one that does not. Raises DTypeError unless
-        it is a float."""
+        it is a float or complex."""
         requires_grad = as_bool("requires_grad_", "requires_grad", requires_grad)
-        if requires_grad and not self.dtype.is_float:
+        if requires_grad and not self.dtype.is_inexact:
             raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
         if requires_grad != self._requires_grad and state.is_outer(self):
             tracing().refuse("requires_grad_ of a Tensor from outside")

@@ -83,14 +83,14 @@ class _Call:
         """What f returned, and what it assigned."""
         new = rebuilt_over(self._outputs, self._places)
         values = [new[n] for n in self._outputs]
-        if any(y.dtype.is_float for y in values):
+        if any(y.dtype.is_inexact for y in values):
             values = self._with_gradient(values)
         count = len(self._body.nodes)
         for o, n in zip(self._changed, values[count:], strict=True):
             state.assign(o.tensor, n)
         self._body.trace.finish()
         tracks = self._body.needs_gradient
-        made = [wrap(n, tracks and n.dtype.is_float) for n in values[:count]]
+        made = [wrap(n, tracks and n.dtype.is_inexact) for n in values[:count]]
         return tree.like(self._body.result, made)
 
     def _with_gradient(self, values: Sequence[Node]) -> list[Node]:
@@ -106,8 +106,10 @@ class _Call:
 
     def _pulled(self, cotangents: Sequence[Node]) -> dict[int, Node]:
         """The cotangent of each input that has one, by number, over f computed again."""
-        floats = [i for i, p in enumerate(self._leaves) if p.dtype.is_float]
-        pairs = [(y, g) for y, g in zip(self._outputs, cotangents, strict=True) if y.dtype.is_float]
+        floats = [i for i, p in enumerate(self._leaves) if p.dtype.is_inexact]
+        pairs = [
+            (y, g) for y, g in zip(self._outputs, cotangents, strict=True) if y.dtype.is_inexact
+        ]
         found = vjp([y for y, _ in pairs], [g for _, g in pairs], [self._leaves[i] for i in floats])
         gradients = {i: g for i, g in zip(floats, found, strict=True) if g is not None}
         _, first = pairs[0]

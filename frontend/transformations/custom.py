@@ -36,7 +36,7 @@ def with_gradient(name: str, values: Any, inputs: Sequence[Tensor], rule: Rule) 
     """The values, a structure of Tensors, with this gradient by the inputs. Raises what is wrong
     with what the rule gives: DTypeError, ShapeError, ArgumentError, JitError."""
     leaves = [as_tensor(name, "the result", y) for y in tree.leaves(values)]
-    if not any(y.dtype.is_float for y in leaves) or not any(x.dtype.is_float for x in inputs):
+    if not any(y.dtype.is_inexact for y in leaves) or not any(x.dtype.is_inexact for x in inputs):
         return tree.like(values, [*leaves])
     traced = Traced(name, rule, _RuleTrace(name), leaves)
     traced.call(lambda given: (tree.like(values, [*given]),))
@@ -47,7 +47,7 @@ def with_gradient(name: str, values: Any, inputs: Sequence[Tensor], rule: Rule) 
     src = [*own, *(x.node for x in inputs), *used]
     made = results_of(Op.CUSTOM_VJP, spec, src)
     tracks = state.grad_enabled() and any(x._requires_grad for x in inputs)
-    return tree.like(values, [wrap(n, tracks and n.dtype.is_float) for n in made])
+    return tree.like(values, [wrap(n, tracks and n.dtype.is_inexact) for n in made])
 
 
 class _RuleTrace(BodyTrace):
@@ -94,7 +94,7 @@ def _checked(
         if part is None:
             continue
         g = next(rest)
-        if not x.dtype.is_float:
+        if not x.dtype.is_inexact:
             raise errors.DTypeError(
                 f"{name}: the gradient gives a cotangent for input {i}, which is"
                 f" {x.dtype.name}{list(x.shape)}: return None"
@@ -250,7 +250,7 @@ class custom_jvp(_Custom):
         static, moving = self._split(args)
         given, leaves = self._given(moving)
         values = self._f(*self._with(args, given))
-        floats = [x for x in leaves if x.dtype.is_float]
+        floats = [x for x in leaves if x.dtype.is_inexact]
         rule = self._rule
 
         def transposed(cotangents: Any) -> list[Tensor | None]:
@@ -264,16 +264,16 @@ class custom_jvp(_Custom):
             pairs = [
                 (as_tensor(self._called, "a tangent", t).node, g.node)
                 for t, g in zip(tree.leaves(made[1]), tree.leaves(cotangents), strict=True)
-                if g.dtype.is_float
+                if g.dtype.is_inexact
             ]
-            wrt = [t.node for t in along if t.dtype.is_float]
+            wrt = [t.node for t in along if t.dtype.is_inexact]
             found = ir_grad.vjp([t for t, _ in pairs], [g for _, g in pairs], wrt)
             if not set(wrt).isdisjoint(toposort(g for g in found if g is not None)):
                 raise errors.GradientError(
                     f"{self._called}: the rule's tangent is not linear in the tangents"
                 )
             rest = iter(found)
-            pulled = [next(rest) if x.dtype.is_float else None for x in leaves]
+            pulled = [next(rest) if x.dtype.is_inexact else None for x in leaves]
             return [None if g is None else wrap(g) for g in pulled]
 
         return with_gradient(self._called, values, leaves, transposed) if floats else values
@@ -282,4 +282,4 @@ class custom_jvp(_Custom):
 def _tangent(x: Tensor) -> Tensor:
     """A variable in the place of a tangent: of what is linear in it nothing is left."""
     zero = full(0, x.dtype, x.shape)
-    return wrap(storage.defined_leaf(zero, device_free=True)) if x.dtype.is_float else wrap(zero)
+    return wrap(storage.defined_leaf(zero, device_free=True)) if x.dtype.is_inexact else wrap(zero)

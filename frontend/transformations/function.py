@@ -82,7 +82,7 @@ class Function:
         """The results of `forward`, with this gradient. Raises ShapeError, DTypeError and
         ArgumentError for what `backward` gives."""
         places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        floats = tuple([isinstance(a, Tensor) and a.dtype.is_float for a in args])
+        floats = tuple([isinstance(a, Tensor) and a.dtype.is_inexact for a in args])
         ctx = Context(floats)
         made = cls.forward(ctx, *args)
         name, is_tuple = cls.__name__, isinstance(made, tuple)

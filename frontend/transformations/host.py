@@ -55,7 +55,7 @@ def host_call(f: Function, result: Any, *args: Any, gradient: Function | None = 
     if gradient is None:
         return values
     pull = as_function(NAME, "gradient", gradient)
-    floats = [i for i, x in enumerate(given) if x.dtype.is_float]
+    floats = [i for i, x in enumerate(given) if x.dtype.is_inexact]
 
     def rule(cotangents: Any) -> list[Tensor | None]:
         wanted = tuple([given[i] for i in floats])

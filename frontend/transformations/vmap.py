@@ -115,7 +115,7 @@ class _Batch:
         """The structure of the result, with the examples where they belong."""
         made = []
         for n, place in zip(nodes, places, strict=True):
-            made.append(wrap(_moved(n, place), self.tracks and n.dtype.is_float))
+            made.append(wrap(_moved(n, place), self.tracks and n.dtype.is_inexact))
         return tree.like(result, made)
 
     def _require_no_assignment(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import copysign
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -44,7 +43,7 @@ def pad(x: Node, /, pad_width: Widths, value: Operand = 0, mode: str = "constant
 def _with_constant(x: Node, margins: tuple[tuple[int, int, int], ...], value: Operand) -> Node:
     if isinstance(value, Node) and value.ndim:
         raise errors.ShapeError(f"pad: the value must be one number, not of shape {value.shape}")
-    if value == 0 and (not x.dtype.is_float or copysign(1.0, value) > 0):
+    if value == 0 and (not x.dtype.is_float or str(value)[0] != "-"):
         return node(Op.PAD, (x,), margins)
     dtype = common_dtype("pad", (x, value))
     value = value if isinstance(value, Node) else number("pad", value, dtype)

@@ -174,7 +174,7 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
     first."""
     active: dict[Node, None] = {}
     seen: set[Node] = set()
-    stack: list[Node | None] = [n for n in reversed(outputs) if n.dtype.kind == "f"]
+    stack: list[Node | None] = [n for n in reversed(outputs) if n.dtype.is_inexact]
     while stack:
         n = stack.pop()
         if n is None:  # what lies below the next one is known
@@ -198,7 +198,7 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
             stack += (n, None)
             src = n.src
             for i in places[::-1]:
-                if src[i] not in seen and src[i].dtype.kind == "f":
+                if src[i] not in seen and src[i].dtype.is_inexact:
                     stack.append(src[i])
     return active
 
@@ -208,9 +208,9 @@ def differentiable_by(n: Node) -> Sequence[int]:
     if n.op in JOINT:
         first = n.arg[0].results if n.op is Op.CUSTOM_VJP else 0
         last = n.arg[0].captured if n.op is Op.CUSTOM_VJP else len(n.src)
-        return [i for i in range(first, last) if n.src[i].dtype.is_float]
+        return [i for i in range(first, last) if n.src[i].dtype.is_inexact]
     if n.op is Op.HOST:  # where a derivative meets it, that is an error
-        return [i for i, s in enumerate(n.src) if s.dtype.is_float]
+        return [i for i, s in enumerate(n.src) if s.dtype.is_inexact]
     return DIFFERENTIABLE.get(n.op, ())
 
 

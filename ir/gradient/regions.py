@@ -136,7 +136,7 @@ class _OfLoop:
 
     def _pull(self, given: Sequence[int], own: Mapping[int, Node]) -> list[Node | None]:
         """By each parameter, what an iteration gives for the cotangents of these outputs."""
-        floats = [p for p in self._params if p.dtype.is_float]
+        floats = [p for p in self._params if p.dtype.is_inexact]
         outputs = [self._outputs[k] for k in given]
         found = self._vjp(outputs, [own[k] for k in given], floats)
         of = dict(zip(floats, found, strict=True))
@@ -185,7 +185,7 @@ def _by_rule(
     """Where the rule uses a result, that has this gradient as well."""
     results = results_of(Op.CUSTOM_VJP, spec, src)
     given = [
-        cotangents.get(k, zeros_like(y)) if y.dtype.is_float else zeros_like(y)
+        cotangents.get(k, zeros_like(y)) if y.dtype.is_inexact else zeros_like(y)
         for k, y in enumerate(results)
     ]
     pulled = spec.pull.over([*given, *results, *src[spec.captured :]])
@@ -200,7 +200,7 @@ def _of_branch(
 ) -> list[Node | None]:
     params = [unnumbered(s.dtype, s.shape) for s in src[1:]]
     own = {k: unnumbered(g.dtype, g.shape) for k, g in cotangents.items()}
-    floats = [p for p in params if p.dtype.is_float]
+    floats = [p for p in params if p.dtype.is_inexact]
     found = []
     for region in spec.regions:
         outputs = region.over(params)

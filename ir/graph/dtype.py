@@ -16,7 +16,7 @@ from ... import errors
 @dataclass(frozen=True, slots=True, eq=False)
 class DType:
     """An element type, one object each. `kind` is one of b (bool), i (signed), u (unsigned), f
-    (float)."""
+    (float), c (complex: a real and an imaginary float, one after the other)."""
 
     name: str
     kind: str
@@ -55,6 +55,25 @@ class DType:
     @property
     def is_float(self) -> bool:
         return self.kind == "f"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.kind == "c"
+
+    @property
+    def is_inexact(self) -> bool:
+        """A float or complex: what can be differentiated."""
+        return self.kind in "fc"
+
+    @property
+    def part(self) -> DType:
+        """The float dtype of the parts of a complex one; of others, the dtype itself."""
+        return _PARTS.get(self.name, self)
+
+    @property
+    def as_complex(self) -> DType:
+        """The complex dtype whose parts are of this float dtype: of 16 bits, as of 32."""
+        return self if self.is_complex else complex128 if self.bits == 64 else complex64
 
     @property
     def is_half(self) -> bool:
@@ -106,6 +125,9 @@ float16 = DType("float16", "f", 16, 11)
 bfloat16 = DType("bfloat16", "f", 16, 8)
 float32 = DType("float32", "f", 32, 24)
 float64 = DType("float64", "f", 64, 53)
+complex64 = DType("complex64", "c", 64, 24)
+complex128 = DType("complex128", "c", 128, 53)
+_PARTS = {"complex64": float32, "complex128": float64}
 
 ALL = (
     bool_,
@@ -121,6 +143,8 @@ ALL = (
     bfloat16,
     float32,
     float64,
+    complex64,
+    complex128,
 )
 BY_NAME = {d.name: d for d in ALL}
 # of the smallest subnormal number

@@ -193,8 +193,13 @@ def const_key(value: float | int | bool, dtype: DType) -> Any:
     return struct.pack("<d", value) if dtype.is_float else int(value)
 
 
-def const(value: float | int | bool, dtype: DType) -> Node:
-    """A scalar constant, rounded to dtype."""
+def const(value: complex | float | int | bool, dtype: DType) -> Node:
+    """A scalar constant, rounded to dtype; a complex one is made of its parts."""
+    if dtype.is_complex:
+        parts = [const(part, dtype.part) for part in (value.real, value.imag)]
+        return node(Op.COMPLEX, parts)
+    if isinstance(value, complex):
+        raise GraphError(f"const: {value} is no {dtype.name}")
     if dtype.is_float:
         value = float(value) if dtype is dt.float64 else dt.rounded(value, dtype)
     elif dtype.kind == "b":
@@ -305,6 +310,7 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             require(
                 0 <= arg[0] < x.ndim and len(arg) == 2, op, f"axis and direction {arg} of {x.shape}"
             )
+            require(not x.dtype.is_complex, op, f"of {x.dtype.name}")
             return dt.int64, x.shape
         case Op.GATHER:
             _check_indices(op, src[1:], arg)
@@ -350,7 +356,15 @@ def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, 
         return _infer_mixed(op, src, arg), shape
     if dtype.kind not in kinds:
         raise GraphError(f"{op.value}: of {dtype.name}")
-    return dt.bool_ if op.gives else dtype, shape
+    return GIVES[op.gives](dtype), shape
+
+
+GIVES: dict[str, Callable[[DType], DType]] = {
+    "": lambda dtype: dtype,
+    "b": lambda _: dt.bool_,
+    "c": lambda dtype: dtype.as_complex,
+    "f": lambda dtype: dtype.part,
+}
 
 
 def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
@@ -383,7 +397,7 @@ def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None
 # ---------------------------------------------------------------- builders that skip the trivial
 
 
-def full(value: float | int | bool, dtype: DType, shape: Shape) -> Node:
+def full(value: complex | float | int | bool, dtype: DType, shape: Shape) -> Node:
     """A constant of any shape."""
     return expand_to(const(value, dtype), shape)
 

@@ -27,7 +27,10 @@ class Op(Enum):
     INPUT = "input"  # serial number of the leaf
     CONST = "const"  # a Python bool, int or float; shape ()
     IOTA = "iota"  # n: 0, 1 .. n-1 as int64
-    NEG = "neg", "iuf"
+    COMPLEX = "complex", "f", "c"  # of a real and an imaginary part; ir/passes/complex_pairs.py
+    REAL = "real", "c", "f"  # ends these, and all values of complex dtypes: no kernel has one
+    IMAG = "imag", "c", "f"
+    NEG = "neg", "iufc"
     EXP = "exp", "f"  # base: None for e, or 2
     EXPM1 = "expm1", "f"
     LOG = "log", "f"  # base: None for e, 2 or 10
@@ -55,9 +58,9 @@ class Op(Enum):
     FLOOR = "floor", "f"
     CAST = "cast", MIXED  # target DType; float to int truncates and saturates, NaN gives 0
     BITCAST = "bitcast", MIXED  # target DType of the same width
-    ADD = "add", "iuf"
-    SUB = "sub", "iuf"
-    MUL = "mul", "iuf"  # graph.DEVIATION for the square of a distance from a mean, else nothing
+    ADD = "add", "iufc"
+    SUB = "sub", "iufc"
+    MUL = "mul", "iufc"  # graph.DEVIATION for the square of a distance from a mean, else nothing
     DIV = "div", "f"
     POW = "pow", "f"
     ATAN2 = "atan2", "f"  # the angle of (x, y) = (src[1], src[0])
@@ -134,4 +137,5 @@ INDEXED = frozenset({Op.GATHER, Op.SCATTER, Op.PUT})
 REGIONAL = frozenset({Op.LOOP, Op.BRANCH})  # with Graphs inside: region.py
 JOINT = REGIONAL | {Op.CUSTOM_VJP}  # one of several results, whose gradient is that of all
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
+COMPLEX_PARTS = frozenset({Op.COMPLEX, Op.REAL, Op.IMAG})
 OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE}  # what a program's Graph may have

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.graph import Node, node, zeros_like
 from ..graph.op import Op
-from .nodes import div, mul, neg
+from .nodes import conj, div, mul, neg
 from .record import Derivative, Record, infix, same, unary
 from .values import Array, plain
 
@@ -37,8 +37,8 @@ RECORDS = (
         Derivative(lambda n, g: neg(g), "d(a - b)/db = -1", "-{g}"),
         passes_on=2),
     infix(Op.MUL, "*", 7, plain(np.multiply),
-        Derivative(lambda n, g: mul(g, n.src[1]), "d(a * b)/da = b", "{g} * {b}"),
-        Derivative(lambda n, g: mul(g, n.src[0]), "d(a * b)/db = a", "{g} * {a}"),
+        Derivative(lambda n, g: mul(g, conj(n.src[1])), "d(a * b)/da = b", "{g} * {b}"),
+        Derivative(lambda n, g: mul(g, conj(n.src[0])), "d(a * b)/db = a", "{g} * {a}"),
         passes_on=2),
     infix(Op.DIV, "/", 7, plain(np.divide),
         Derivative(lambda n, g: div(g, n.src[1]), "d(a / b)/da = 1 / b", "{g} / {b}"),

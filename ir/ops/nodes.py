@@ -26,6 +26,21 @@ def neg(a: Node) -> Node:
     return shaped(Op.NEG, (a,), None, a.dtype, a.shape)
 
 
+def real(a: Node) -> Node:
+    """The real part."""
+    return a.src[0] if a.op is Op.COMPLEX else node(Op.REAL, (a,))
+
+
+def imag(a: Node) -> Node:
+    """The imaginary part."""
+    return a.src[1] if a.op is Op.COMPLEX else node(Op.IMAG, (a,))
+
+
+def conj(a: Node) -> Node:
+    """The complex conjugate: of a real value, itself."""
+    return node(Op.COMPLEX, (real(a), neg(imag(a)))) if a.dtype.is_complex else a
+
+
 def exp(a: Node) -> Node:
     return node(Op.EXP, (a,))
 
@@ -42,7 +57,7 @@ def negated(c: Node) -> Node:
     return node(Op.XOR, (c, full(True, dt.bool_, c.shape)))
 
 
-def like(value: float, x: Node) -> Node:
+def like(value: complex, x: Node) -> Node:
     return full(value, x.dtype, x.shape)
 
 

@@ -8,11 +8,20 @@ import numpy as np
 from ..graph import dtype as dt
 from ..graph.graph import Node
 from ..graph.op import Op
-from . import arithmetic, bits, choice, exponential, hyperbolic, special, trigonometric
+from . import (
+    arithmetic,
+    bits,
+    choice,
+    complex_parts,
+    exponential,
+    hyperbolic,
+    special,
+    trigonometric,
+)
 from .record import Record
 from .values import with_halves
 
-THEMES = (arithmetic, exponential, trigonometric, hyperbolic, special, choice, bits)
+THEMES = (arithmetic, complex_parts, exponential, trigonometric, hyperbolic, special, choice, bits)
 RECORDS: dict[Op, Record] = {r.op: r for theme in THEMES for r in theme.RECORDS}
 TRANSCENDENTAL = frozenset(r.op for r in RECORDS.values() if r.expanded)
 VALUES = {op: with_halves(r.value) for op, r in RECORDS.items()}

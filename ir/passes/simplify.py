@@ -235,6 +235,8 @@ def holds_exactly(wide: DType, narrow: DType) -> bool:
     """Has every value of `narrow` the same value in `wide`?"""
     if narrow.kind == "b":
         return True
+    if wide.is_complex or narrow.is_complex:
+        return wide is narrow
     if wide.is_float:
         if narrow.is_float:
             return wide is narrow or narrow.bits < wide.bits

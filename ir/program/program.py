@@ -3,7 +3,7 @@ runtime/executable.py."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,14 @@ class ValueLayout:
     shape: Shape
     strides: tuple[int, ...]
     is_host: bool = False
+
+    @property
+    def paired(self) -> ValueLayout:
+        """The parts of complex numbers along a last axis, in the same memory; else itself."""
+        if not self.dtype.is_complex:
+            return self
+        strides = (*(2 * s for s in self.strides), 1)
+        return replace(self, dtype=self.dtype.part, shape=(*self.shape, 2), strides=strides)
 
     @property
     def nbytes(self) -> int:

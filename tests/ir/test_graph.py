@@ -201,7 +201,8 @@ def test_dtypes_round_trip() -> None:
     for d in dt.ALL:
         assert dt.from_numpy(d.numpy) is d
         assert d.itemsize == d.numpy.itemsize
-    assert dt.from_numpy(np.complex64) is None
+    assert dt.from_numpy(np.complex64) is dt.complex64
+    assert dt.from_numpy(np.clongdouble) is None
 
 
 def test_a_loop_node_dies_without_python_code() -> None:

@@ -293,8 +293,11 @@ def test_simplified_row_equals_the_row(row: Row) -> None:
 
 
 def test_holds_exactly_agrees_with_numpy() -> None:
-    for wide in dt.ALL:
-        for narrow in dt.ALL:
+    real = [
+        d for d in dt.ALL if not d.is_complex
+    ]  # casts of complex values are made of their parts
+    for wide in real:
+        for narrow in real:
             want = np.can_cast(narrow.numpy, wide.numpy) and not (
                 wide is dt.float64 and narrow.bits == 64 and narrow.is_int
             )

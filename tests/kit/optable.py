@@ -603,6 +603,25 @@ def _in_float32(f: Callable[..., Any], d: DType) -> Callable[..., Any]:
     return reference
 
 
+def _complex_rows(d: DType) -> list[Row]:
+    """Products of complex numbers, by their parts."""
+
+    def product(op: Op) -> Callable[..., Node]:
+        def build(a: Node, b: Node, c: Node, e: Node) -> Node:
+            pairs = [node(Op.COMPLEX, pair) for pair in ((a, b), (c, e))]
+            return node(op, (node(Op.MUL, pairs),))
+
+        return build
+
+    four = tuple(Spec(_ODD, d, "small") for _ in range(4))
+    return [
+        Row(f"real-complex-{d.name}", product(Op.REAL), lambda a, b, c, e: a * c - b * e, four,
+            differentiable=True, ulp=2, magnitude=32, specials=False),
+        Row(f"imag-complex-{d.name}", product(Op.IMAG), lambda a, b, c, e: a * e + b * c, four,
+            differentiable=True, ulp=2, magnitude=32, specials=False),
+    ]  # fmt: skip
+
+
 def rows() -> list[Row]:
     """Every row. Names are unique."""
     table = [*_leaf_rows(), *_bool_rows(), *_cast_rows()]
@@ -622,8 +641,10 @@ def rows() -> list[Row]:
         table += _binary_rows(d)
     table += [*_reduce_rows(dt.int64), *_reduce_rows(dt.uint8), *_indexed_rows(dt.int64)]
     table += [Row(f"neg-{d.name}", _op(Op.NEG), np.negative, (Spec(_ODD, d),)) for d in INTS]
+    for d in FLOATS:
+        table += _complex_rows(d)
     for d in dt.ALL:
-        table += _sort_rows(d)
+        table += [] if d.is_complex else _sort_rows(d)
     table.append(
         Row("any-bool", _op(Op.REDUCE, ("max", (1,))), lambda x: x.any(1), (Spec(_ODD, dt.bool_),))
     )

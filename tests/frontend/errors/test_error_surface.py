@@ -104,10 +104,10 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         "bitwise_and: defined for bool and integers, not for float32",
     ),
     "dtype of data": (
-        lambda: wf.tensor([1j]),
+        lambda: wf.tensor(["a"]),
         E.DTypeError,
         TypeError,
-        "tensor: there is no dtype for elements of type complex128",
+        "tensor: element 'a' is no number",
     ),
     "dtype name": (
         lambda: X.astype("float8"),

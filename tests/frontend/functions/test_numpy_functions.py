@@ -26,6 +26,7 @@ CALLS: dict[str, list[Call]] = {
         lambda x, y, i, b: np.allclose(x, x),
         lambda x, y, i, b: np.allclose(x, y, atol=0.1),
     ],
+    "angle": [lambda x, y, i, b: np.angle(x), lambda x, y, i, b: np.angle(x + 1j * y)],
     "any": [lambda x, y, i, b: np.any(b, 0)],
     "argmax": [
         lambda x, y, i, b: np.argmax(x, axis=1),

@@ -151,7 +151,8 @@ def test_asarray_of_arrays(dtype: str) -> None:
     x = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
     for source in (x, x.T, x[::-1, ::2], wf.tensor(x), x[0, 0]):
         same(wf.asarray(source), np.asarray(source))
-        same(wf.asarray(source, dtype="float64"), np.asarray(source).astype("float64"))
+        wide = "complex128" if dtype.startswith("complex") else "float64"
+        same(wf.asarray(source, dtype=wide), np.asarray(source).astype(wide))
 
 
 def test_asarray_of_a_tensor_is_that_tensor_unless_a_copy_is_asked_for() -> None:
@@ -220,7 +221,7 @@ def test_floats_become_integers_as_in_astype() -> None:
 
 
 def test_asarray_refuses_what_is_not_an_array() -> None:
-    for data in ("abc", None, object(), 1j, {1: 2}):
+    for data in ("abc", None, object(), {1: 2}):
         with pytest.raises(E.DTypeError):
             wf.asarray(data)
     with pytest.raises(E.ShapeError, match="lengths"):
