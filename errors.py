@@ -7,6 +7,8 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
+from numpy.linalg import LinAlgError as _LinAlgError
+
 from .mistakes import hide_frames, nearest
 
 if TYPE_CHECKING:
@@ -48,6 +50,11 @@ class AxisError(ShapeError, IndexError):
 
 class OverflowError(WeftError, builtins.OverflowError):
     """A Python number that the element type cannot hold."""
+
+
+class LinAlgError(WeftError, _LinAlgError):
+    """A matrix that a function of `wf.linalg` refuses: singular, not positive definite, or one for
+    which an iteration does not converge. Also numpy.linalg.LinAlgError, a ValueError."""
 
 
 class FloatingPointError(WeftError, builtins.FloatingPointError):

@@ -56,7 +56,7 @@ class Compiled:
     lowered: LoweredProgram
     program: Program
     executable: Runnable
-    kernel_keys: list[str]
+    kernel_keys: list[str]  # of each call, "" for a routine of a library
     backend: Backend
     strides: Strides  # of the leaves
 
@@ -114,7 +114,8 @@ def build(
     passes = Passes(outputs)
     with code:
         made = _planned(passes, leaves, values, donations, backend, code, [])
-    keys = [code.key_of(call.loops) for call in made.program.calls]
+    calls = made.program.calls
+    keys = ["" if call.routined else code.key_of(call.loops) for call in calls]
     executable = passes.step("link", backend.link, made.program, keys, code)
     return Compiled(
         passes.done, made.fused, made.lowered, made.program, executable, keys, backend, made.strides

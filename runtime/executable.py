@@ -91,9 +91,26 @@ class Executable(Runnable):
             image.code, (a for code in codes for a in code.addresses), strict=True
         ):
             self._table[place] = address
+        self._raised: dict[int, BaseException] = {}  # in routines, by the address of the status
+        self._routines = self._bind(image)
         self._table_address = ctypes.addressof(self._table)
         self.timings = HostTimings(image) if wanted() else None
         self._run = pool.runtime().run if self.timings is None else self.timings.run
+        if self._routines:
+            from .routines import uninterrupted
+
+            self._run = uninterrupted(self._run)
+
+    def _bind(self, image: Image) -> list[Any]:
+        """Native functions for the routines of a library, at their places in the table."""
+        if not image.routines:
+            return []
+        from .routines import native
+
+        functions = [native(routined, self._raised) for _, routined in image.routines]
+        for (place, _), function in zip(image.routines, functions, strict=True):
+            self._table[place] = ctypes.cast(function, ctypes.c_void_p).value or 0
+        return functions
 
     def _frame(self) -> _Frame:
         return _Frame(self._pointers, self._cursors, self._has_loops)
@@ -164,7 +181,7 @@ class Executable(Runnable):
             if code and (code == FAILED or self._go_on(frame, code) == FAILED):
                 failed()
 
-        if self._parallel or arena or self._has_loops or self.timings is not None:
+        if self._parallel or arena or self._has_loops or self._routines or self.timings is not None:
             return Prepared(words, execute, failed)
         return Prepared(
             words, execute, failed, frame.interrupted, (table, address, self._brief), self
@@ -236,8 +253,11 @@ class Executable(Runnable):
             first = at if step > 0 else at + (count - 1) * step
             ctypes.memset(first, 0, count * abs(step))
 
-    def _failure(self, frame: _Frame) -> CheckFailed:
-        """That of the check that has failed."""
+    def _failure(self, frame: _Frame) -> BaseException:
+        """That of the check that has failed, or what a routine raised."""
+        raised = self._raised.pop(frame.args[STATUS], None)
+        if raised is not None:
+            return raised
         key, value = frame.status()
         site = site_of(key)
         words = [word for first, stop, word in self._counters if first <= site < stop]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import WeftError
+from ..ir.ops.routines import refusal
 from ..ir.passes.bounds_checks import CheckSite
 
 POSITION_BITS = 40
@@ -20,10 +21,16 @@ class CheckFailed(WeftError):
     def __init__(
         self, site: CheckSite, position: int, value: int, iterations: Sequence[int] = ()
     ) -> None:
-        where = f"{site.what}: value {value} at position {position}"
-        super().__init__(f"{where} is outside of axis {site.axis} with extent {site.extent}")
+        super().__init__(_said(site, position, value))
         self.site, self.position, self.value = site, position, value
         self.iterations = tuple(iterations)  # of the loops that it stands in, outermost first
+
+
+def _said(site: CheckSite, position: int, value: int) -> str:
+    if site.batch is not None:
+        return refusal(site.what, site.batch, position)
+    where = f"{site.what}: value {value} at position {position}"
+    return f"{where} is outside of axis {site.axis} with extent {site.extent}"
 
 
 class WrongValue(WeftError):

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..ir.graph.dtype import BY_NAME
+from ..ir.graph.routine import Routine
 from ..ir.graph.site import Site
 from ..ir.loops.loop import For, Param
 from ..ir.passes.bounds_checks import CheckSite
-from ..ir.program.program import Call
+from ..ir.program.program import Call, Routined, ValueLayout
 from .commands import HEADER
 
 # places in the argument array: the status block's address, the first input; the constant 0 is first
@@ -46,6 +48,8 @@ class Image:
     is_stoppable: bool = False  # is there such a loop
     # the word of the table from which on inputs may have been overwritten
     overwrites: int = 0
+    # (the place in the table of its phase's address, what it calls) of each routine of a library
+    routines: tuple[tuple[int, Routined], ...] = ()
 
     @property
     def has_loops(self) -> bool:
@@ -79,7 +83,27 @@ def packed_checks(checks: Sequence[CheckSite], place_of: PlaceOf) -> list[dict[s
 
 def unpacked_checks(packed: list[dict[str, Any]], site_at: SiteAt) -> tuple[CheckSite, ...]:
     """What `packed_checks` was given."""
-    return tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in packed)
+    return tuple(
+        CheckSite(**(c | {"site": site_at(c["site"]), "batch": _as_tuple(c["batch"])}))
+        for c in packed
+    )
+
+
+def _as_tuple(items: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    return None if items is None else tuple(items)
+
+
+def _packed_routine(place: int, r: Routined) -> list[Any]:
+    specs = [(dtype.name, shape) for dtype, shape in r.routine.specs]
+    sources = [(v.dtype.name, v.shape, v.strides) for v in r.sources]
+    return [place, r.routine.name, r.routine.params, specs, sources, r.site]
+
+
+def _unpacked_routine(packed: Sequence[Any]) -> tuple[int, Routined]:
+    place, name, params, specs, sources, site = packed
+    routine = Routine(name, tuple(params), tuple([(BY_NAME[d], tuple(s)) for d, s in specs]))
+    layouts = [ValueLayout(BY_NAME[d], tuple(s), tuple(strides)) for d, s, strides in sources]
+    return place, Routined(routine, tuple(layouts), site)
 
 
 def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
@@ -98,6 +122,7 @@ def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
             image.stacks,
             image.is_stoppable,
             image.overwrites,
+            [_packed_routine(place, r) for place, r in image.routines],
             code,
         ]
     ).encode()
@@ -106,7 +131,8 @@ def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
 def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
     """What `pack` was given."""
     inputs, outputs, arena, cursors, *tables, code = json.loads(data)
-    table, places, donations, checks, brief, counters, stacks, stoppable, overwrites = tables
+    table, places, donations, checks, brief, counters, stacks, stoppable, *rest = tables
+    overwrites, routines = rest
     image = Image(
         inputs,
         outputs,
@@ -121,5 +147,6 @@ def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
         tuple([(counter, length, word, step) for counter, length, word, step in stacks]),
         stoppable,
         overwrites,
+        tuple([_unpacked_routine(r) for r in routines]),
     )
     return image, code

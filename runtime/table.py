@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..ir.program.blocks import Block, BranchBlock, CopyBlock, LoopBlock, Span
 from ..ir.program.flat import span_of
-from ..ir.program.program import Call, Program
+from ..ir.program.program import Call, Program, Routined
 from ..ir.program.ref import Ref
 from .commands import HEADER, RECORD, ZERO, Operation, Slot, header
 from .image import FIRST, STATUS, Image, chunk_count
@@ -51,6 +51,7 @@ def image_of(program: Program) -> Image:
         tuple(_stacks(program, stoppable)),
         stoppable is not None,
         len(table.words) if table.overwrites is None else table.overwrites,
+        tuple(table.routines),
     )
 
 
@@ -79,6 +80,12 @@ def _stacks(program: Program, loop: LoopBlock | None) -> list[tuple[int, int, in
 
 
 def _add_call(table: Table, code: list[int], call: Call, context: list[Slot]) -> None:
+    if call.routined is not None:
+        table.routines.append((len(table.words), call.routined))
+        table.words += [0, 1, CHECK, len(context)]
+        table.words += [word for slot in context for word in slot]
+        table.phases += 1
+        return
     last = len(call.loops.phases) - 1
     for i, (phase, parallel) in enumerate(zip(call.loops.phases, call.parallel, strict=True)):
         flags = (PARALLEL if parallel else 0) | (CHECK if call.is_check and i == last else 0)
@@ -109,13 +116,15 @@ def place(program: Program, ref: Ref) -> Slot:
 @dataclass
 class Table:
     """`words`: those of the table; `phases`: how many it has so far; `overwrites`: the word from
-    which on inputs may be overwritten, None so far. `call`: adds the phases of a call."""
+    which on inputs may be overwritten, None so far; `routines`: of phases that a library has, the
+    places of their addresses. `call`: adds the phases of a call."""
 
     program: Program
     call: Callable[[Table, int], None]
     stoppable: LoopBlock | None = None  # what may end after any iteration
     words: list[int] = field(default_factory=lambda: [0] * HEADER)
     phases: int = 0
+    routines: list[tuple[int, Routined]] = field(default_factory=list)
     overwrites: int | None = None
 
     def slot(self, ref: Ref) -> Slot:

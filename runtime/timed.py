@@ -126,6 +126,7 @@ class Timings:
         left = iter(self.seconds if seconds is None else seconds)
         counts = [
             sum(chunk_count(c, p) > 0 or not self.skips_empty for p in c.loops.phases)
+            + (c.routined is not None)
             for c in program.calls
         ]
         return [sum(next(left, 0.0) for _ in range(count)) for count in counts]

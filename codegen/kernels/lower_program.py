@@ -12,7 +12,9 @@ from ...ir.graph.site import Site
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
+from ...ir.ops.routines import batch_of
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of
+from ...ir.program.routine_step import RoutineStep
 from ...ir.program.step import KernelStep, Step
 from .canonical import canonical
 from .finite_checks import watched
@@ -28,8 +30,13 @@ class LoweredKernel:
     name: str
     kernel: Kernel | None
     lowered: Lowered
-    step: KernelStep
+    step: KernelStep | RoutineStep
     inside: tuple[str, ...] = ()  # the loops that it is in, outermost first
+
+    @property
+    def is_routine(self) -> bool:
+        """Is it one of a library?"""
+        return self.kernel is not None and self.kernel.kind == "routine"
 
     @property
     def line(self) -> Site | None:
@@ -119,6 +126,11 @@ def lower_all(
             out.steps.append(region)
             out.kernels += [replace(k, inside=(fused_kernel.name, *k.inside)) for k in kernels]
             continue
+        if fused_kernel.kind == "routine":
+            routine = _routine(fused_kernel, strides, sites)
+            out.kernels.append(routine)
+            out.steps.append(routine.step)
+            continue
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         streamed = lowering.streamed(kernel, fused, replaced)
         form = forms.of(kernel, fused_kernel.outputs, streamed)
@@ -152,6 +164,18 @@ def lower_all(
         add(this, None if same is None else same.step.loops)
         before.setdefault(form, this)
     return out
+
+
+def _routine(kernel: Kernel, strides: Strides, sites: list[CheckSite]) -> LoweredKernel:
+    """A routine of a library, which has no loops; `sites` takes what it reports."""
+    n = kernel.outputs[0]
+    routine = n.arg[0]
+    step = RoutineStep(
+        kernel.name, routine, n.src, kernel.inputs, kernel.outputs, strides, len(sites)
+    )
+    sites.append(CheckSite(routine.name, 0, 0, n.site, batch=batch_of(n.src[0].shape)))
+    schedule = f"{routine} of LAPACK, by NumPy"
+    return LoweredKernel(kernel.name, kernel, Lowered(step.loops, (), [], schedule), step)
 
 
 class _Forms:

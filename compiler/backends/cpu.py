@@ -67,15 +67,17 @@ class CpuBackend:
 
     def link(self, program: Program, keys: Sequence[str], code: KernelBuilder) -> Executable:
         """An executable of the program from the code of its kernels."""
-        return Executable(image_of(program), [code.codes[key] for key in keys])
+        return Executable(image_of(program), [code.codes[key] for key in keys if key])
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops, LLVM IR before and after optimisation, and assembly, by file ending."""
         loops = numbered(
             replace(k.lowered.loops, name=k.name), lambda s: stays_loop(s, self.target)
         )
-        kept = {
-            "loops": listing(loops, k.line),
+        kept = {"loops": listing(loops, k.line)}
+        if not loops.phases:  # a routine of a library
+            return kept
+        kept |= {
             "ll": emit(self.lowering.expanded(loops), self.target),
         }
         compile_text(kept["ll"], self.target, kept, loops.tiny)
@@ -92,4 +94,5 @@ class CpuBackend:
     def packed(self, program: Program, keys: Sequence[str], place_of: PlaceOf) -> bytes:
         """The program's image, with the names of its kernels and how many phases each has."""
         phases = [len(call.loops.phases) for call in program.calls]
-        return pack(image_of(program), list(zip(keys, phases, strict=True)), place_of)
+        named = [(key, count) for key, count in zip(keys, phases, strict=True) if key]
+        return pack(image_of(program), named, place_of)

@@ -15,6 +15,7 @@ from ...ir.graph.graph import Node, indices_of
 from ...ir.graph.negative_indices import shift_of
 from ...ir.graph.op import Op
 from ...ir.ops import interp, strict
+from ...ir.ops.routines import RoutineFailed, batch_of
 from ...ir.ops.values import Evaluator
 from ...ir.passes.bounds_checks import CheckSite
 from ...ir.program.program import ValueLayout
@@ -75,6 +76,8 @@ class Interpreted:
             results = interp.run(self.outputs, arrays, self.evaluators)
         except interp.OutOfRange as found:
             raise _failed(found) from None
+        except RoutineFailed as found:
+            raise _refused(found) from None
         for address, result in zip(outputs, results, strict=True):
             dense = np.ascontiguousarray(result)
             devices.copy(self.device, address, CPU, dense.ctypes.data, dense.nbytes)
@@ -92,3 +95,9 @@ def _failed(found: interp.OutOfRange) -> CheckFailed:
     indices, axis, extent = indices_of(n)[found.which]
     site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
     return CheckFailed(site, found.position, found.value, found.iterations)
+
+
+def _refused(found: RoutineFailed) -> CheckFailed:
+    n = found.node
+    site = CheckSite(n.arg[0].name, 0, 0, n.site, batch=batch_of(n.src[0].shape))
+    return CheckFailed(site, found.position, 0, found.iterations)

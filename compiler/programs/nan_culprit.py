@@ -91,7 +91,7 @@ class Search:
     ) -> Located | NotLocated | None:
         """The first operation of the kernel that went wrong, or else of any other; None where all
         infinities were given. Of one in a loop, the iterations."""
-        kernels = [k for k in self._compiled.lowered.kernels if k.kernel is not None]
+        kernels = self._watched
         if kernels[kernel].inside:
             where = "".join(f", in iteration {i}" for i in iterations)
             return self._not_located(kernels[kernel], f"it is part of a loop{where}")
@@ -118,9 +118,15 @@ class Search:
         if any(self._run(bad_given, inputs)) or not any(self._run(bad_made, outputs)):
             return None
         return self._not_located(
-            [k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel],
+            self._watched[kernel],
             INSIDE_KERNEL,
         )
+
+    @property
+    def _watched(self) -> list[LoweredKernel]:
+        """The kernels whose values are checked."""
+        kernels = self._compiled.lowered.kernels
+        return [k for k in kernels if k.kernel is not None and not k.is_routine]
 
     @cached_property
     def _ends(self) -> tuple[Question, Question]:

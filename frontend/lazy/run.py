@@ -159,9 +159,11 @@ def explained(failure: BaseException, program: CachedProgram, lines: Lines) -> B
     site = failure.site
     index = as_written(failure.value, site.shift)
     line = lines.get(site.site, site.site)
-    what = what_of(line) or site.what
     where = f", in {located(line)}" if line else ""
     where = f"{''.join(f', in iteration {i}' for i in failure.iterations)}{where}"
+    if site.batch is not None:
+        return errors.LinAlgError(f"{failure}{where}")
+    what = what_of(line) or site.what
     return errors.IndexError(
         f"{what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}"
     )

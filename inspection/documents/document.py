@@ -208,7 +208,7 @@ def _kernels(
     same: dict[str, int] = {}  # by the key of a kernel's code: the first that has it
     out = []
     for i, (of_report, key) in enumerate(zip(fields, c.kernel_keys, strict=True)):
-        first = same.setdefault(key, i)
+        first = same.setdefault(key or f"routine {i}", i)
         same_code = None if first == i else first
         out.append(
             of_report

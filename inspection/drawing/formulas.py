@@ -43,6 +43,8 @@ def backward(n: Node, i: int, g: str, name: Name) -> Backward:
     source receives."""
     if n.op is Op.CUSTOM_VJP:
         return Backward(f"the {n.arg[0]}", f"what it makes of {g}")
+    if n.op is Op.ROUTINE:
+        return Backward(f"the rule of {n.arg[0].name}", f"what it makes of {g}")
     if n.op in REGIONAL:
         return Backward("through each iteration or branch", f"{g} back through {name(n)}")
     row = BACKWARD[n.op][i]
@@ -93,6 +95,7 @@ FORMULAS: dict[Op, Text] = {
     Op.KEEP: "{a}.contiguous()",
     Op.COPY: lambda n: "{a}." + f"to({n.arg!r})",
     Op.LOOP: lambda n: f"result {n.arg[1]} of a loop, {n.arg[0]}",
+    Op.ROUTINE: lambda n: f"result {n.arg[1]} of {n.arg[0]} of {{a}}",
     Op.HOST: lambda n: f"result {n.arg[1]} of a {n.arg[0]}",
     Op.CUSTOM_VJP: lambda n: f"value {n.arg[1]}, with the {n.arg[0]}",
     Op.BRANCH: lambda n: f"result {n.arg[1]} of {n.arg[0]}, as {{a}} says",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...compiler.compile import Compiled
 from ...ir.graph.index import row_major_strides
-from ...ir.loops.loop import Buf, Loops
+from ...ir.loops.loop import Buf
 from ...ir.loops.walk import reads, writes
 from ...ir.program.memory_report import Memory, MemoryBuffer
 from ...ir.program.program import Call, ValueLayout
@@ -29,6 +29,8 @@ def program_text(c: Compiled) -> str:
     out += [f"arena of {plural(p.arena_bytes, 'byte')}", ""]
     for step, (name, call) in enumerate(zip(names, p.calls, strict=True)):
         note = "  (checks indices: nothing runs after it if one is wrong)" if call.is_check else ""
+        if call.routined is not None:
+            note = "  (of LAPACK: nothing runs after it if it refuses a matrix)"
         out.append(f"step {step}  {name}{note}")
         out += [f"    {line}" for line in arguments(call, memory, step)]
         out += [
@@ -62,14 +64,18 @@ def arguments(call: Call, memory: Memory, step: int) -> list[str]:
     """`in0  reads  input 0  float32[64, 1000]`, a line for each buffer of a call; what each param
     is."""
     lines = [
-        f"{buf.name:6} {_use(call.loops, buf):6}  {held(memory, ref, step)}"
+        f"{buf.name:6} {_use(call, buf):6}  {held(memory, ref, step)}"
         for buf, ref in zip(call.loops.buffers, call.refs, strict=True)
     ]
     params = [f"{q.name} = {v}" for q, v in zip(call.loops.params, call.params, strict=True)]
     return lines + ([", ".join(params)] if params else [])
 
 
-def _use(loops: Loops, buf: Buf) -> str:
+def _use(call: Call, buf: Buf) -> str:
+    loops = call.loops
+    if call.routined is not None:
+        sources = loops.buffers[: len(call.routined.sources)]
+        return "reads" if buf in sources else "writes"
     return (
         "writes" if buf in writes(loops.phases) else "reads" if buf in reads(loops.phases) else ""
     )

@@ -20,6 +20,7 @@ from ...ir.kernels.kernel import Kernel, Unit
 from ...ir.kernels.places import Read
 from ...ir.loops.loop import Check
 from ...ir.loops.walk import statements
+from ...ir.ops.routines import flops as flops_of_routine
 from ...ir.passes.bounds_checks import CheckSite
 from ...ir.program.blocks import LoopBlock
 from ...ir.program.program import Call, Program
@@ -90,6 +91,8 @@ def _kernel(
         bytes_read(k.step.reads, units),
         sum(n.size * n.dtype.itemsize for n in k.step.writes),
     )
+    if k.is_routine:
+        read = {n: n.nbytes for n in k.step.reads}
     if k.step.over is not None:  # it writes a part alone
         read = {n: nbytes for n, nbytes in read.items() if n is not k.step.over}
         written = nodes[0].src[1].nbytes
@@ -97,12 +100,12 @@ def _kernel(
     return KernelReport(
         name=k.name,
         kind="check" if k.kernel is None else k.kernel.kind,
-        nodes=tuple(n.op.value for n in nodes),
+        nodes=tuple(n.arg[0].name if n.op is Op.ROUTINE else n.op.value for n in nodes),
         outer=() if k.kernel is None else tuple(k.kernel.extents),
         outputs=tuple(f"{n.dtype.name}{list(n.shape)}" for n in k.step.writes),
         bytes=sum(read.values()) + written,
         written=written,
-        flops=arithmetic(nodes, executed(k.kernel, k.lowered.terms)) if k.kernel is not None else 0,
+        flops=_flops(k, nodes),
         floats=_floats(nodes),
         sure_bytes=sure_bytes,
         sure_flops=sure_flops,
@@ -114,6 +117,14 @@ def _kernel(
         choices=k.lowered.choices,
         launches=launches,
     )
+
+
+def _flops(k: LoweredKernel, nodes: Sequence[Node]) -> int:
+    if k.kernel is None:
+        return 0
+    if k.is_routine:
+        return flops_of_routine(nodes[0].arg[0], [s.shape for s in nodes[0].src])
+    return arithmetic(nodes, executed(k.kernel, k.lowered.terms))
 
 
 def _apart(c: Compiled) -> dict[str, list[Apart]]:

@@ -129,6 +129,7 @@ LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.ARGSORT: lambda n: f"argsort axis={n.arg[0]}",
     Op.LOOP: lambda n: f"loop, {n.arg[0]}",
     Op.BRANCH: lambda n: str(n.arg[0]),
+    Op.ROUTINE: lambda n: str(n.arg[0]),
     Op.HOST: lambda n: str(n.arg[0]),
     Op.CUSTOM_VJP: lambda n: str(n.arg[0]),
     Op.RESHAPE: lambda n: f"reshape {times(n.shape)}",

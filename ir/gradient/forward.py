@@ -16,7 +16,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from ..graph.graph import Node, rebuild, rebuilt_over, toposort, zeros_like
-from ..graph.op import REGIONAL, Op
+from ..graph.op import Op
 from ..graph.region import Branch, Loop, shared, unnumbered
 from ..graph.site import gradient_of, provenance
 from ..ops.nodes import add
@@ -49,7 +49,7 @@ def _pushed(outputs: Sequence[Node], known: Mapping[Node, Dual]) -> list[Dual]:
             here.move(n.site)
             if all(s.tangent is None for s in src):
                 done[n] = Dual(rebuild(n, tuple([s.value for s in src])))
-            elif n.op in REGIONAL:
+            elif n.op in (Op.LOOP, Op.BRANCH):
                 if shared(n) not in results:
                     spec = n.arg[0]
                     results[shared(n)] = (

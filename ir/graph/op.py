@@ -107,6 +107,9 @@ class Op(Enum):
     LOOP = "loop"
     # (region.Branch, number): that result of the Graph chosen by the first source
     BRANCH = "branch"
+    # (routine.Routine, number): that result of a library's routine, which the program calls
+    # (ir/ops/routines.py); sources: matrices
+    ROUTINE = "routine"
     # (region.CustomVjp, number): that source, which has a gradient of its own; sources: results,
     # inputs, what the gradient uses; ends at ir/passes/custom_gradients.py, no kernel has one
     CUSTOM_VJP = "custom_vjp"
@@ -134,7 +137,8 @@ VIEWS = frozenset(
     {Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW}
 )
 INDEXED = frozenset({Op.GATHER, Op.SCATTER, Op.PUT})
-REGIONAL = frozenset({Op.LOOP, Op.BRANCH})  # with Graphs inside: region.py
+# steps of several results: with Graphs inside (region.py), or in a library (routine.py)
+REGIONAL = frozenset({Op.LOOP, Op.BRANCH, Op.ROUTINE})
 JOINT = REGIONAL | {Op.CUSTOM_VJP}  # one of several results, whose gradient is that of all
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 COMPLEX_PARTS = frozenset({Op.COMPLEX, Op.REAL, Op.IMAG})

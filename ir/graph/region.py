@@ -21,6 +21,7 @@ from .dtype import DType
 from .graph import Node, const_key, leaf, node, rebuilt_over, toposort, type_of
 from .host import HostCall
 from .op import REGIONAL, Op
+from .routine import Routine
 from .shapes import Shape, addressable, require
 
 
@@ -222,7 +223,7 @@ class CustomVjp:
         return f"gradient of {self.name}"
 
 
-Spec = Loop | Branch | CustomVjp | HostCall
+Spec = Loop | Branch | CustomVjp | HostCall | Routine
 
 
 def results_of(op: Op, spec: Spec, src: Iterable[Node]) -> list[Node]:
@@ -231,7 +232,7 @@ def results_of(op: Op, spec: Spec, src: Iterable[Node]) -> list[Node]:
     return [node(op, src, (spec, k)) for k in range(spec.results)]
 
 
-Shared = tuple[Any, tuple[Node, ...]]  # a Loop, Branch or CustomVjp, its sources
+Shared = tuple[Any, tuple[Node, ...]]  # a Loop, Branch, Routine or CustomVjp, its sources
 
 
 def shared(n: Node) -> Shared:

@@ -250,7 +250,17 @@ class Chain:
 
 
 Kind = Literal[
-    "map", "rows", "contraction", "chain", "scan", "scatter", "put", "sort", "loop", "branch"
+    "map",
+    "rows",
+    "contraction",
+    "chain",
+    "scan",
+    "scatter",
+    "put",
+    "sort",
+    "loop",
+    "branch",
+    "routine",
 ]
 
 
@@ -290,6 +300,7 @@ KINDS: dict[Op, Kind] = {
     Op.ARGSORT: "sort",
     Op.LOOP: "loop",
     Op.BRANCH: "branch",
+    Op.ROUTINE: "routine",
     Op.REDUCE: "rows",
 }
 
@@ -305,6 +316,8 @@ def kernel_kind(units: list[Unit], anchor: Unit | None) -> Kind:
 def kernel_name(units: list[Unit], kind: Kind, anchor: Unit | None, number: int) -> str:
     """A readable name: number, kind, then the weightiest operations."""
     named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
+    if kind == "routine":
+        return f"k{number}_{units[0].node.arg[0].name}"
     words = [WORDS[n.arg[0]] if n.op is Op.REDUCE else n.op.value for n in named]
     return "_".join(
         [f"k{number}", "matmul" if kind == "contraction" else kind, *list(dict.fromkeys(words))[:4]]

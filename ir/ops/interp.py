@@ -23,6 +23,8 @@ from ..graph.graph import Node, indices_of, toposort
 from ..graph.halves import TRANSPARENT, computes_half, is_sum
 from ..graph.op import REGIONAL, Op
 from ..graph.region import Loop, Shared, shared
+from ..graph.routine import Routine
+from .routines import RoutineFailed, called, first_refused
 from .table import VALUES
 from .values import Array, Evaluator, convert, in_float32, with_halves
 
@@ -86,12 +88,21 @@ Body = Callable[[Sequence[Node], Mapping[Node, Array]], list[Array]]  # computes
 
 
 def run_regions(n: Node, operands: Sequence[Array], body: Body) -> list[Array]:
-    """All results of the loop or branch of which n is one."""
+    """All results of the loop, branch or routine of which n is one."""
     spec = n.arg[0]
+    if isinstance(spec, Routine):
+        return _run_routine(n, spec, operands)
     if isinstance(spec, Loop):
         return _run_loop(spec, list(operands), body)
     chosen = spec.regions[min(max(int(operands[0]), 0), len(spec.regions) - 1)]
     return body(chosen.outputs, dict(zip(chosen.params, operands[1:], strict=True)))
+
+
+def _run_routine(n: Node, routine: Routine, operands: Sequence[Array]) -> list[Array]:
+    try:
+        return list(called(routine, operands))
+    except np.linalg.LinAlgError:
+        raise RoutineFailed(n, first_refused(routine, operands)) from None
 
 
 def _run_loop(loop: Loop, operands: list[Array], body: Body) -> list[Array]:
@@ -106,7 +117,7 @@ def _run_loop(loop: Loop, operands: list[Array], body: Body) -> list[Array]:
         given = [*operands[:first], *carries, *(x[place] for x in operands[last:])]
         try:
             values = body(loop.body.outputs, dict(zip(loop.body.params, given, strict=True)))
-        except OutOfRange as found:
+        except (OutOfRange, RoutineFailed) as found:
             found.iterations.insert(0, t)
             raise
         carries = values[: loop.carries]

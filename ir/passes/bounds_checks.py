@@ -129,7 +129,8 @@ class CheckSite:
     `shift` is what separates a negative value from the index that was written
     (ir/graph/negative_indices.py). `kernel`: the Check looks at values instead
     (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`;
-    those in loops are counted, too.
+    those in loops are counted, too. `batch`: it is a routine that fails instead, for a matrix of a
+    batch with these axes (ir/ops/routines.py).
     """
 
     what: str
@@ -138,3 +139,4 @@ class CheckSite:
     site: Site | None
     shift: int = 0
     kernel: int | None = None
+    batch: tuple[int, ...] | None = None

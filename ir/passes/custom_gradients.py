@@ -15,6 +15,7 @@ from dataclasses import replace
 from ..graph.graph import Node, node, rebuild, toposort
 from ..graph.op import REGIONAL, Op
 from ..graph.region import Branch, Loop, Region, nested
+from ..graph.routine import Routine
 from ..graph.site import provenance
 
 
@@ -40,6 +41,8 @@ def drop_custom_gradients(roots: Sequence[Node]) -> list[Node]:
     return [done[r] for r in roots]
 
 
-def _dropped(spec: Loop | Branch) -> Loop | Branch:
+def _dropped(spec: Loop | Branch | Routine) -> Loop | Branch | Routine:
+    if isinstance(spec, Routine):
+        return spec
     new = [Region(r.params, tuple(drop_custom_gradients(r.outputs))) for r in spec.regions]
     return replace(spec, body=new[0]) if isinstance(spec, Loop) else Branch(tuple(new))

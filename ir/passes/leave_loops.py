@@ -21,6 +21,7 @@ from ..graph.graph import Node, node, reduce, toposort
 from ..graph.op import ELEMENTWISE, VIEWS, Op
 from ..graph.region import Branch, Loop, unnumbered
 from ..graph.rewrite import is_zero
+from ..graph.routine import Routine
 from ..kernels.contraction import contracts
 from ..kernels.kernel import base_of
 from ..regions.batch import batched
@@ -37,7 +38,7 @@ def leave_loops(roots: Sequence[Node]) -> list[Node]:
 
 
 def _left(
-    spec: Loop | Branch, src: tuple[Node, ...], wanted: Sequence[int]
+    spec: Loop | Branch | Routine, src: tuple[Node, ...], wanted: Sequence[int]
 ) -> dict[int, Node] | None:
     """The results of a loop, by number; None where nothing leaves it."""
     if not isinstance(spec, Loop) or spec.is_while or (spec.length or 0) < LEAST:

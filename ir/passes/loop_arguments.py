@@ -13,8 +13,9 @@ from dataclasses import replace
 from ..graph.graph import Node, node, rebuild, toposort
 from ..graph.index import row_major_strides
 from ..graph.op import REGIONAL, Op
-from ..graph.region import Branch, Loop, Region, Shared, together
+from ..graph.region import Branch, Loop, Region, Shared, results_of, together
 from ..graph.rewrite import mapped
+from ..graph.routine import Routine
 from ..regions.body import OpenBranch, OpenLoop, opened, opened_branch
 from ..regions.rebuild import with_results
 
@@ -58,8 +59,12 @@ def _merged(found: Iterable[Shared]) -> dict[Shared, tuple[Shared, Sequence[int]
     return whole
 
 
-def _made(spec: Loop | Branch, src: tuple[Node, ...], wanted: Sequence[int]) -> dict[int, Node]:
+def _made(
+    spec: Loop | Branch | Routine, src: tuple[Node, ...], wanted: Sequence[int]
+) -> dict[int, Node]:
     """The wanted results, by number."""
+    if isinstance(spec, Routine):
+        return dict(enumerate(results_of(Op.ROUTINE, spec, src)))
     if isinstance(spec, Branch):
         branch = opened_branch(spec, src)
         ways = [[way[k] for k in wanted] for way in branch.ways]

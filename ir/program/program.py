@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ..graph.dtype import DType
+from ..graph.routine import Routine
 from ..graph.shapes import Shape
 from ..graph.site import Site
 from ..loops.loop import Loops
@@ -18,15 +19,27 @@ if TYPE_CHECKING:
     from .blocks import Block, Counter
 
 
+@dataclass(frozen=True)
+class Routined:
+    """A routine of a library: `sources`, how its arguments lie in memory; a failure is that of the
+    check `site`."""
+
+    routine: Routine
+    sources: tuple[ValueLayout, ...]
+    site: int
+
+
 @dataclass
 class Call:
-    """One kernel call: a Ref for each of its buffers, a value for each of its params."""
+    """One kernel call: a Ref for each of its buffers, a value for each of its params; or the call of
+    a routine, whose loops have no phases: Refs of its sources, then of all its results."""
 
     loops: Loops
     refs: tuple[Ref, ...]
     params: tuple[int, ...]
     parallel: tuple[bool, ...]  # per phase
     is_check: bool = False  # the driver returns after it if the status is set
+    routined: Routined | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..graph import dtype as dt
 from ..graph.graph import Node, const, expand, expand_to, node, permute, rebuild, toposort
 from ..graph.op import ELEMENTWISE, HINTS, JOINT, Op
 from ..graph.region import Branch, CustomVjp, Loop, closed, results_of, unnumbered
+from ..graph.routine import Routine
 from ..graph.shapes import Shape
 from ..graph.site import provenance
 from ..ops.nodes import where
@@ -139,6 +140,10 @@ class _Batch:
                     self._results[key] = self._loop(spec, src)
                 case Branch():
                     self._results[key] = self._branch(spec, src)
+                case Routine():
+                    stacked = [self.stack(s) for s in src]
+                    made = results_of(Op.ROUTINE, spec.batched(self.extent), stacked)
+                    self._results[key] = made
                 case CustomVjp():
                     self._results[key] = self._custom(spec, src)
         result: Node = self._results[key][k]

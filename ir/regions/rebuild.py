@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from ..graph.graph import Node, rebuild, toposort
 from ..graph.op import REGIONAL
 from ..graph.region import Branch, Loop, Shared, shared
+from ..graph.routine import Routine
 from ..graph.site import provenance
 
-# (loop or branch, its sources, the numbers of the results that are wanted) -> these, by number;
+# (loop, branch or routine, its sources, the numbers of the results that are wanted) -> these, by number;
 # None leaves it as it is
-Make = Callable[[Loop | Branch, tuple[Node, ...], Sequence[int]], Mapping[int, Node] | None]
+Make = Callable[[Loop | Branch | Routine, tuple[Node, ...], Sequence[int]], Mapping[int, Node] | None]
 # where the results of a loop are among those of another
 Whole = Mapping[Shared, tuple[Shared, Sequence[int]]]
 

@@ -1,0 +1,168 @@
+"""Routines of NumPy's LAPACK, by name. In: arrays with leading batch axes. Out: arrays, or why there
+are none.
+
+This is the one place that says what a routine computes: the interpreter calls it, and so do
+programs (runtime/routines.py). Every source is a stack of matrices, and all have the same batch
+axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..graph.routine import Routine
+from ..graph.shapes import Shape
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a routine is.
+
+    `function` takes the source arrays, then the params, and returns a tuple of arrays. `failure`:
+    what is wrong with a matrix that it refuses. `flops`: about how many operations one matrix takes
+    (m rows, n columns, k columns of the last source), by G. Golub and C. Van Loan, "Matrix
+    Computations".
+    """
+
+    function: Callable[..., tuple[Array, ...]]
+    failure: str
+    flops: Callable[[int, int, int], float]
+
+
+class RoutineFailed(ValueError):
+    """A routine refused the matrix at this place of its batch, counted in row-major order; in these
+    iterations of loops."""
+
+    def __init__(self, node: Any, position: int) -> None:
+        super().__init__(refusal(node.arg[0].name, batch_of(node.src[0].shape), position))
+        self.node, self.position = node, position
+        self.iterations: list[int] = []  # outermost first
+
+
+def batch_of(shape: Shape) -> Shape:
+    """The batch axes of a stack of matrices."""
+    return shape[:-2]
+
+
+def called(routine: Routine, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """The results. Raises numpy.linalg.LinAlgError."""
+    results = RECORDS[routine.name].function(*arrays, *routine.params)
+    return tuple(
+        [np.asarray(r, d.numpy) for r, (d, _) in zip(results, routine.specs, strict=True)]
+    )
+
+
+def first_refused(routine: Routine, arrays: Sequence[Array]) -> int:
+    """The place in the batch of the first matrix that the routine refuses, after it has refused the
+    whole."""
+    run = RECORDS[routine.name].function
+    for position, index in enumerate(np.ndindex(batch_of(arrays[0].shape))):
+        try:
+            run(*(a[index] for a in arrays), *routine.params)
+        except np.linalg.LinAlgError:
+            return position
+    return 0
+
+
+def refusal(name: str, batch: Sequence[int], position: int) -> str:
+    """`cholesky: matrix (3, 1) of the batch is not positive definite`."""
+    place = tuple(map(int, np.unravel_index(position, tuple(batch)))) if batch else ()
+    index = place[0] if len(place) == 1 else place
+    which = f"matrix {index} of the batch" if batch else "the matrix"
+    return f"{name}: {which} {RECORDS[name].failure}"
+
+
+def flops(routine: Routine, shapes: Sequence[Shape]) -> int:
+    """About how many operations a call takes."""
+    *batch, m, n = shapes[0]
+    return int(np.prod(batch, dtype=float) * RECORDS[routine.name].flops(m, n, shapes[-1][-1]))
+
+
+# ---------------------------------------------------------------- what each computes
+
+
+def _triangle(a: Array, upper: bool, unit: bool) -> Array:
+    """The triangle of a, with ones on its diagonal if it is to be read so."""
+    out = np.triu(a) if upper else np.tril(a)
+    if unit:
+        places = np.arange(a.shape[-1])
+        out[..., places, places] = 1
+    return out
+
+
+def _solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> tuple[Array, ...]:
+    """An upper triangle needs no exchange of rows, so that LAPACK's solve is back substitution; a
+    lower one is an upper one read from its end."""
+    a = _triangle(a, upper, unit)
+    if upper:
+        return (np.linalg.solve(a, b),)
+    x = np.linalg.solve(a[..., ::-1, ::-1], b[..., ::-1, :])
+    return (x[..., ::-1, :],)
+
+
+def _cofactor(a: Array) -> tuple[Array, ...]:
+    """The conjugate transpose of the adjugate, which singular matrices have, too: by the singular
+    values, each replaced by the product of the others."""
+    if not np.isfinite(a).all():
+        return (np.full_like(a, np.nan),)
+    u, s, vh = np.linalg.svd(a)
+    ones = np.ones_like(s[..., :1])
+    before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
+    sign = np.conj(np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    return (sign * ((u * (before * after)[..., None, :]) @ vh),)
+
+
+def _lu(a: Array) -> tuple[Array, ...]:
+    from scipy.linalg import lu
+
+    return tuple(lu(a))
+
+
+SINGULAR = "is singular"
+ENDLESS = "is not finite, or its iteration did not converge"
+
+RECORDS: dict[str, Record] = {
+    "cholesky": Record(
+        lambda a: (np.linalg.cholesky(a),), "is not positive definite", lambda m, n, k: n**3 / 3
+    ),
+    "solve": Record(
+        lambda a, b: (np.linalg.solve(a, b),), SINGULAR, lambda m, n, k: 2 / 3 * n**3 + 2 * n * n * k
+    ),
+    "solve_triangular": Record(_solve_triangular, SINGULAR, lambda m, n, k: n * n * k),
+    "inv": Record(lambda a: (np.linalg.inv(a),), SINGULAR, lambda m, n, k: 2 * n**3),
+    "det": Record(lambda a: (np.linalg.det(a),), SINGULAR, lambda m, n, k: 2 / 3 * n**3),
+    "slogdet": Record(
+        lambda a: tuple(np.linalg.slogdet(a)), SINGULAR, lambda m, n, k: 2 / 3 * n**3
+    ),
+    "cofactor": Record(_cofactor, ENDLESS, lambda m, n, k: 24 * n**3),
+    "eigh": Record(lambda a: tuple(np.linalg.eigh(a)), ENDLESS, lambda m, n, k: 9 * n**3),
+    "eigvalsh": Record(lambda a: (np.linalg.eigvalsh(a),), ENDLESS, lambda m, n, k: 4 / 3 * n**3),
+    "svd": Record(
+        lambda a, full: tuple(np.linalg.svd(a, full)),
+        ENDLESS,
+        lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
+    ),
+    "svdvals": Record(
+        lambda a: (np.linalg.svd(a, compute_uv=False),),
+        ENDLESS,
+        lambda m, n, k: 4 * max(m, n) * min(m, n) ** 2 - 4 / 3 * min(m, n) ** 3,
+    ),
+    "qr": Record(
+        lambda a, mode: tuple(np.linalg.qr(a, mode)),
+        ENDLESS,
+        lambda m, n, k: 4 * max(m, n) * min(m, n) ** 2 - 4 / 3 * min(m, n) ** 3,
+    ),
+    "pinv": Record(
+        lambda a, rtol: (np.linalg.pinv(a, rtol[..., 0, 0]),),
+        ENDLESS,
+        lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
+    ),
+    "lu": Record(_lu, ENDLESS, lambda m, n, k: 2 / 3 * m * n * min(m, n)),
+}

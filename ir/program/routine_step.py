@@ -1,0 +1,87 @@
+"""Routines of a library as steps. In: the results of one. Out: a call, which names the routine and
+how its arguments lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from ..graph.graph import Node
+from ..graph.index import row_major_strides
+from ..graph.routine import Routine
+from ..loops.loop import GLOBAL, Buf, Loops
+from .flat import Flat
+from .program import Call, Routined, ValueLayout
+from .region_step import Bytes
+from .step import Memory
+
+
+@dataclass(eq=False)
+class RoutineStep:
+    """`reads`: its sources, each once; `writes`: the results that are needed; `sources` of the
+    Nodes; `strides` of those sources that are inputs; `site`: the number of its check.
+
+    It counts as a check of what was computed: nothing is written in place before it.
+    """
+
+    name: str
+    routine: Routine
+    sources: tuple[Node, ...]
+    reads: list[Node]
+    writes: list[Node]
+    strides: Mapping[Node, tuple[int, ...]]
+    site: int
+    is_check = True
+    early = False
+    watched = False
+    over = None  # what it is written over: as in a KernelStep
+
+    @cached_property
+    def loops(self) -> Loops:
+        """Its buffers, without phases: the library has the code."""
+        sources = [Buf(f"in{i}", s.dtype, s.size, GLOBAL) for i, s in enumerate(self.sources)]
+        results = [
+            Buf(f"out{k}", dtype, prod(shape), GLOBAL)
+            for k, (dtype, shape) in enumerate(self.routine.specs)
+        ]
+        return Loops(self.name, (*sources, *results), (), [])
+
+    @cached_property
+    def results(self) -> dict[int, Node]:
+        """The results that are needed, by number."""
+        return {n.arg[1]: n for n in self.writes}
+
+    @cached_property
+    def _unread(self) -> dict[int, Bytes]:
+        return {
+            k: Bytes("unused", prod(shape) * dtype.itemsize)
+            for k, (dtype, shape) in enumerate(self.routine.specs)
+            if k not in self.results
+        }
+
+    @property
+    def scratch(self) -> Sequence[Bytes]:
+        """Results that nobody reads."""
+        return [*self._unread.values()]
+
+    def in_place(self, source: Node, out: Node) -> bool:
+        """Never: what a library does on its way is not known."""
+        return False
+
+    def add_to(self, made: Flat, memory: Memory) -> None:
+        """One call."""
+        results = [
+            memory.written(self.results[k])
+            if k in self.results
+            else memory.held((self, self._unread[k]))
+            for k in range(self.routine.results)
+        ]
+        layouts = [
+            ValueLayout(s.dtype, s.shape, self.strides.get(s) or row_major_strides(s.shape))
+            for s in self.sources
+        ]
+        routined = Routined(self.routine, tuple(layouts), self.site)
+        refs = (*map(memory.read, self.sources), *results)
+        made.calls.append(Call(self.loops, refs, (), (), True, routined))

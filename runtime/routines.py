@@ -1,0 +1,88 @@
+"""Native functions that call a routine of NumPy's. In: a Routined, as a phase of a program. Out: a
+function for the table of the driver.
+
+The driver calls it with a context: the addresses of the sources, of all results, and of the status
+block. It takes Python's global lock, and no exception leaves it: a matrix that is refused sets the
+status as a failed Check does, and what else is raised is kept for whoever started the run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir.graph.index import row_major_strides
+from ..ir.ops.routines import called, first_refused
+from ..ir.program.program import Routined, ValueLayout
+from ..signals import deferred
+from .failures import POSITION_BITS
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[Any, Any], int]  # (the driver's table, its arguments) -> what the driver returns
+Raised = dict[int, BaseException]  # by the address of the status block
+_PHASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+class _View:
+    """Makes arrays of addresses."""
+
+    def __init__(self, v: ValueLayout) -> None:
+        size = v.dtype.itemsize
+        reach = [(d - 1) * s * size for d, s in zip(v.shape, v.strides, strict=True)]
+        self._before = sum(r for r in reach if r < 0)
+        self._memory = ctypes.c_char * (sum(map(abs, reach)) + size)
+        self._shape, self._dtype = v.shape, v.dtype.numpy
+        self._strides = [s * size for s in v.strides]
+
+    def at(self, address: int) -> Array:
+        """The array whose first element is there."""
+        memory = self._memory.from_address(address + self._before)
+        return np.ndarray(self._shape, self._dtype, memory, -self._before, self._strides)
+
+
+def native(routined: Routined, raised: Raised) -> Any:
+    """A function of the driver's phases, which ctypes keeps alive as long as this object is."""
+    routine, site = routined.routine, routined.site
+    sources = [_View(v) for v in routined.sources]
+    results = [_View(ValueLayout(d, s, row_major_strides(s))) for d, s in routine.specs]
+    count = len(sources)
+    words = ctypes.c_int64 * (count + len(results) + 1)
+
+    def phase(context: int, chunk: int, last: int) -> None:
+        *addresses, status = words.from_address(context)
+        try:
+            given = [v.at(a) for v, a in zip(sources, addresses, strict=False)]
+            try:
+                computed = called(routine, given)
+            except np.linalg.LinAlgError:
+                _fail(status, site, first_refused(routine, given))
+                return
+            for v, a, array in zip(results, addresses[count:], computed, strict=True):
+                v.at(a)[...] = array
+        except BaseException as reason:
+            raised[status] = reason
+            _fail(status, site, 0)
+
+    return _PHASE(phase)
+
+
+def _fail(status: int, site: int, position: int) -> None:
+    ctypes.c_int64.from_address(status).value = (site << POSITION_BITS) | position
+
+
+def uninterrupted(run: Run) -> Run:
+    """The same, in which handlers of signals wait until it is over: one that raised inside a native
+    function would end it, and the program would go on."""
+
+    def whole(table: Any, args: Any) -> int:
+        signals = deferred()
+        signals.__enter__()
+        try:
+            return run(table, args)
+        finally:
+            signals.pass_on()
+
+    return whole
