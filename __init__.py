@@ -92,6 +92,7 @@ _FOLDERS = (
     "frontend",
     "inspection",
     "ir",
+    "linalg",
     "nn",
     "runtime",
 )

@@ -137,12 +137,11 @@ OF_MODULES = {
     "type": "module.to(dtype)",
 }
 
-_LINALG = "there is no linear algebra beyond products and norms; NumPy's is np.linalg, of x.numpy()"
+_LINALG = ("inv", "pinv", "solve", "lstsq", "det", "slogdet", "svd", "qr", "eigh", "eigvalsh")
 ABSENT = {
-    **dict.fromkeys(
-        ("linalg", "inv", "inverse", "pinv", "solve", "lstsq", "det", "slogdet"), _LINALG
-    ),
-    **dict.fromkeys(("svd", "qr", "eig", "eigh", "eigvalsh", "cholesky"), _LINALG),
+    **{name: f"it is wf.linalg.{name}" for name in (*_LINALG, "cholesky")},
+    "inverse": "it is wf.linalg.inv",
+    "eig": "its values would be complex; of symmetric matrices they are wf.linalg.eigh's",
     **dict.fromkeys(
         ("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"
     ),

@@ -13,19 +13,19 @@ what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ... import errors
 from ..graph.graph import Node, expand_to, rebuilt_over, toposort, zeros_like
 from ..graph.op import ELEMENTWISE, VIEWS, Op
 from ..graph.region import Branch, CustomVjp, Loop, Region, results_of, unnumbered
+from ..graph.routine import Routine
 from ..ops.nodes import add, where
 from ..regions.body import Carry, OpenBranch, OpenLoop, reach_up
 from ..regions.least_cut import ENDLESS, least_cut
+from .routines import Vjp, pulled_by_rule
 
-# (outputs, cotangents, wrt) -> cotangents, as gradient.vjp
-Vjp = Callable[[Sequence[Node], Sequence[Node], Sequence[Node]], list[Node | None]]
 MAPS = ELEMENTWISE | VIEWS | {Op.DETACH}
 
 
@@ -35,6 +35,8 @@ def pulled(n: Node, cotangents: Mapping[int, Node], vjp: Vjp) -> list[Node | Non
     spec = n.arg[0]
     if isinstance(spec, CustomVjp):
         return _by_rule(spec, n.src, cotangents)
+    if isinstance(spec, Routine):
+        return pulled_by_rule(spec, n.src, cotangents, vjp)
     if isinstance(spec, Branch):
         return _of_branch(spec, n.src, cotangents, vjp)
     if spec.is_while:

@@ -31,6 +31,7 @@ _FOLDERS = (
     "frontend/",
     "inspection/",
     "ir/",
+    "linalg/",
     "nn/",
     "runtime/",
 )

@@ -68,3 +68,8 @@ def scaled(x: Node, factor: float) -> Node:
 def one_minus_square(x: Node) -> Node:
     """1 - x^2, accurate near 1."""
     return mul(sub(like(1, x), x), add(like(1, x), x))
+
+
+def conj(x: Node) -> Node:
+    """The complex conjugate: of real dtypes, the value itself."""
+    return x

@@ -1,0 +1,1 @@
+"""Functions of matrices over LAPACK: `wf.linalg`. In: Nodes. Out: Nodes."""

@@ -1,0 +1,104 @@
+"""Calls of routines. In: Nodes of any dtype. Out: Nodes of floats, checked; results of a routine,
+computed by the CPU.
+
+Integers are taken as the default float dtype. 16-bit floats are computed in float32, and the
+results are rounded once. A routine runs on the CPU: what lies on a GPU is copied there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce, wraps
+from typing import Any, ParamSpec, TypeVar
+
+from ... import errors
+from ...ir.gradient.matrices import routine
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node
+from ...ir.graph.routine import Param
+from ...ir.graph.shapes import Shape
+from ...ir.graph.site import provenance, user_site
+from ...runtime.memory.devices import CPU, default, only_cpu
+from ..elementwise.all import as_float
+from ..lazy.transfers import placed
+from ..operands.autocast import runs_in_float32
+from ..operands.broadcast import broadcast_shape, broadcast_to, promote, to_dtype
+from ..operands.in_float32 import float_dtype
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def of_floats(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with all its Nodes as floats of 32 or 64 bits; its floats take the dtype of
+    16-bit operands again."""
+
+    @runs_in_float32
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with provenance(user_site()):  # one look for the user's line, not one per Node
+            given = [float_dtype(x) for x in args if isinstance(x, Node)]
+            out = function(*map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()})
+            halves = [d for d in given if d is not None]
+            if not halves or not all(d.is_half for d in halves):
+                return out
+            return _rounded(out, reduce(promote, halves))
+
+    return call
+
+
+def _wide(x: Any) -> Any:
+    if not isinstance(x, Node):
+        return x
+    x = as_float(x)
+    return to_dtype(x, dt.float32) if x.dtype.is_half else x
+
+
+def _rounded(out: Any, dtype: dt.DType) -> Any:
+    if isinstance(out, tuple):
+        made = [_rounded(x, dtype) for x in out]
+        return out._make(made) if hasattr(out, "_make") else tuple(made)
+    return to_dtype(out, dtype) if out.dtype is dt.float32 else out
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def matrices(name: str, x: Node) -> Node:
+    """x itself. Raises ShapeError unless it has two axes or more."""
+    if x.ndim < 2:
+        raise errors.ShapeError(f"{name}: expected a matrix or a stack of them, not shape {x.shape}")
+    return x
+
+
+def square(name: str, x: Node) -> Node:
+    """x itself. Raises ShapeError unless its last two extents are equal."""
+    if matrices(name, x).shape[-1] != x.shape[-2]:
+        raise errors.ShapeError(f"{name}: expected square matrices, not shape {x.shape}")
+    return x
+
+
+def one_batch(name: str, xs: Sequence[Node]) -> list[Node]:
+    """Stacks of matrices with the same batch axes. Raises ShapeError."""
+    batch = broadcast_shape(name, [x.shape[:-2] for x in xs])
+    return [broadcast_to(x, (*batch, *x.shape[-2:])) for x in xs]
+
+
+# ---------------------------------------------------------------- calls
+
+
+def call(name: str, xs: Sequence[Node], shapes: Iterable[Shape], *params: Param) -> list[Node]:
+    """The results of a routine of matrices that have one dtype and one batch; their `shapes` behind
+    the batch axes."""
+    home = _home(xs)
+    given = xs if home is None else [placed(x, CPU) for x in xs]
+    results = routine(name, tuple(given), params, *shapes)
+    return results if home is None else [placed(r, home) for r in results]
+
+
+def _home(xs: Sequence[Node]) -> str | None:
+    """The GPU that the matrices are on; None where the CPU has them."""
+    if only_cpu():
+        return None
+    device = next((x.device for x in xs if x.device is not None), None) or default()
+    return None if device == CPU else device
