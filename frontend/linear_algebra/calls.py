@@ -67,7 +67,9 @@ def _rounded(out: Any, dtype: dt.DType) -> Any:
 def matrices(name: str, x: Node) -> Node:
     """x itself. Raises ShapeError unless it has two axes or more."""
     if x.ndim < 2:
-        raise errors.ShapeError(f"{name}: expected a matrix or a stack of them, not shape {x.shape}")
+        raise errors.ShapeError(
+            f"{name}: expected a matrix or a stack of them, not shape {x.shape}"
+        )
     return x
 
 

@@ -27,8 +27,8 @@ class SlogdetResult(NamedTuple):
 
 
 class LstsqResult(NamedTuple):
-    """What `lstsq` returns: the solution (.., n, k), sums of squared residuals (.., k), the rank and
-    the singular values of the matrix."""
+    """The solution (.., n, k), sums of squared residuals (.., k), rank and singular values of the
+    matrix."""
 
     solution: Any
     residuals: Any
@@ -93,9 +93,9 @@ def inv(x: Node, /) -> Node:
 
 @of_floats
 def pinv(x: Node, /, *, rtol: Operand | None = None) -> Node:
-    """The pseudo-inverse (.., n, m) of matrices (.., m, n), by Moore and Penrose. Singular values up
-    to rtol times the greatest count as 0: a number, or one for each matrix; max(m, n) times the
-    machine epsilon unless given.
+    """The pseudo-inverse (.., n, m) of matrices (.., m, n), by Moore and Penrose. Singular values
+    up to rtol times the greatest count as 0: a number, or one for each matrix; max(m, n) times
+    the machine epsilon unless given.
 
     Its gradient is that of matrices whose rank stays. Raises ShapeError.
     """

@@ -63,8 +63,8 @@ def cholesky(x: Node, /, *, upper: bool = False) -> Node:
 
 @of_floats
 def qr(x: Node, /, *, mode: str = "reduced") -> QRResult:
-    """x = Q @ R for matrices (.., m, n). With k = min(m, n), mode "reduced" gives Q (.., m, k) and R
-    (.., k, n), mode "complete" Q (.., m, m) and R (.., m, n).
+    """x = Q @ R for matrices (.., m, n). With k = min(m, n), mode "reduced" gives Q (.., m, k) and
+    R (.., k, n), mode "complete" Q (.., m, m) and R (.., m, n).
 
     Gradients need the first k columns of x to be independent; in mode "complete", m <= n. Raises
     ShapeError, ArgumentError.

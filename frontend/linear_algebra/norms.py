@@ -19,18 +19,14 @@ ORDERS = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
 
 
 @of_floats
-def vector_norm(
-    x: Node, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2
-) -> Node:
+def vector_norm(x: Node, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Node:
     """sum(|x| ** ord) ** (1 / ord) of the elements along the axes, by default all; inf and -inf:
     greatest and least |x|; 0: how many are not 0. Its gradient at a vector of zeros is 0."""
     return cumulative.norm(x, ord, axis, keepdims)
 
 
 @of_floats
-def matrix_norm(
-    x: Node, /, *, keepdims: bool = False, ord: float | str | None = "fro"
-) -> Node:
+def matrix_norm(x: Node, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Node:
     """The norm of matrices (.., m, n). "fro": the root of the sum of squares; "nuc": the sum of
     singular values; 2 and -2: the greatest and least of these; 1 and -1: the greatest and least sum
     of |x| along columns, inf and -inf: along rows.
@@ -80,7 +76,9 @@ def norm(
         return cumulative.norm(x, 2, None, keepdims)
     axes = tuple(range(x.ndim)) if axis is None else axes_in_order("norm", axis, x.ndim)
     if len(axes) == 1:
-        return cumulative.norm(x, 2 if ord is None else as_double("norm", "ord", ord), axes, keepdims)
+        return cumulative.norm(
+            x, 2 if ord is None else as_double("norm", "ord", ord), axes, keepdims
+        )
     if len(axes) != 2:
         raise errors.ShapeError(f"norm: an order needs one axis or two, not {len(axes)}")
     out = _of_matrices("norm", moveaxis(x, axes, (-2, -1)), ord, False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ... import errors
 from ...ir.gradient.matrices import identity
 from ...ir.graph import dtype as dt
-from ...ir.graph.graph import Node, const, expand_to, full, node
+from ...ir.graph.graph import Node, const, expand_to, node
 from ...ir.graph.op import Op
 from ...ir.graph.region import unnumbered
 from ...ir.regions.body import Carry, OpenLoop
@@ -166,7 +166,9 @@ def multi_dot(arrays: Sequence[Node], /) -> Node:
         raise errors.ShapeError(f"multi_dot: expected matrices, got shapes {shapes}")
     rows = [1 if a.ndim == 1 and i == 0 else a.shape[0] for i, a in enumerate(arrays)]
     last = arrays[-1]
-    return _chained(arrays, _splits([*rows, 1 if last.ndim == 1 else last.shape[1]]), 0, len(rows) - 1)
+    return _chained(
+        arrays, _splits([*rows, 1 if last.ndim == 1 else last.shape[1]]), 0, len(rows) - 1
+    )
 
 
 def _splits(extents: Sequence[int]) -> dict[tuple[int, int], int]:

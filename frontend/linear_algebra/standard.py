@@ -43,9 +43,7 @@ def outer(x1: Node, x2: Node, /) -> Node:
     return products.outer(x1, x2)
 
 
-def tensordot(
-    x1: Node, x2: Node, /, *, axes: int | Sequence[int | Sequence[int]] = 2
-) -> Node:
+def tensordot(x1: Node, x2: Node, /, *, axes: int | Sequence[int | Sequence[int]] = 2) -> Node:
     """The sum over pairs of axes: the last `axes` of x1 with the first of x2, or those listed."""
     return products.tensordot(x1, x2, axes)
 

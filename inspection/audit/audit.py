@@ -113,7 +113,7 @@ def _ways(compiled: Compiled, k: LoweredKernel) -> tuple[Way, ...]:
     from .alone import seconds_of
 
     backend = compiled.backend
-    if not isinstance(backend, CpuBackend) or k.kernel is None:
+    if not isinstance(backend, CpuBackend) or k.kernel is None or k.is_routine:
         return ()
     found = candidates(k.kernel, compiled.strides, backend.lowering.settings)
     if len(found) == 1:

@@ -62,8 +62,8 @@ class Apart:
 class KernelReport:
     """One kernel of a program.
 
-    Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, put, sort, routine, check);
-    `nodes`, the operations it computes; `outer`, the extents of its parallel axes; `reads`, the
+    Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, put, sort, check, or
+    routine, of a library); `nodes`, the operations it computes; `outer`, the extents of its parallel axes; `reads`, the
     names of what it reads, `conv1.weight`, of inputs that have one; `outputs`, text of each stored
     value;
     `bytes` it reads and writes, every element once, and `written`, those that it writes; `flops`,

@@ -160,7 +160,6 @@ def inverse(a: Node) -> Node:
     return routine("inv", (a,), (), a.shape[-2:])[0]
 
 
-
 def identity(batch: tuple[int, ...], n: int, dtype: DType) -> Node:
     """A stack of identities."""
     zeros = full(0, dtype, (*batch, n, n))

@@ -146,13 +146,13 @@ def _slogdet(p: Pull) -> Found:
 
 
 def _cholesky(p: Pull) -> Found:
-    """h(inverse(l)) phi(h(l) g) inverse(l), made Hermitian: phi keeps the lower triangle and half of
-    the diagonal."""
-    (l,) = p.results
-    s = product(h(l), p.of(0))
+    """h(inverse(x)) phi(h(x) g) inverse(x) of the factor x, made Hermitian: phi keeps the lower
+    triangle and half of the diagonal."""
+    (x,) = p.results
+    s = product(h(x), p.of(0))
     phi = add(lower(s, strictly=True), scaled(diagonal(diagonal_of(s)), 0.5))
-    half = solved_triangle(h(l), phi, True)
-    return (hermitian(h(solved_triangle(h(l), h(half), True))),)
+    half = solved_triangle(h(x), phi, True)
+    return (hermitian(h(solved_triangle(h(x), h(half), True))),)
 
 
 def _qr(p: Pull) -> Found:
@@ -165,7 +165,7 @@ def _qr(p: Pull) -> Found:
         )
     if m >= n:
         return (_tall_qr(q, r, p.of(0), p.of(1)),)
-    x, y = _columns(a, 0, m), _columns(a, m, n)  # q r = [x | y]
+    _x, y = _columns(a, 0, m), _columns(a, m, n)  # q r = [x | y]
     u, of_u, of_v = _columns(r, 0, m), _columns(p.of(1), 0, m), _columns(p.of(1), m, n)
     of_x = _tall_qr(q, u, add(p.of(0), product(y, h(of_v))), of_u)
     return (_beside(of_x, product(q, of_v), a),)
@@ -187,19 +187,15 @@ def _beside(x: Node, y: Node, whole: Node) -> Node:
     """[x | y], of the shape of `whole`."""
     none = [(0, 0, 0)] * (x.ndim - 1)
     m, n = x.shape[-1], whole.shape[-1]
-    return add(
-        node(Op.PAD, (x,), (*none, (0, n - m, 0))), node(Op.PAD, (y,), (*none, (m, 0, 0)))
-    )
+    return add(node(Op.PAD, (x,), (*none, (0, n - m, 0))), node(Op.PAD, (y,), (*none, (m, 0, 0))))
 
 
 def _lu(p: Pull) -> Found:
-    (a,), (perm, l, u) = p.src, p.results
+    (a,), (perm, low, u) = p.src, p.results
     if a.shape[-2] != a.shape[-1]:
         raise errors.GradientError("lu: only square matrices have a gradient")
-    middle = add(
-        lower(product(h(l), p.of(1)), strictly=True), upper(product(p.of(2), h(u)))
-    )
-    left = solved_triangle(h(l), middle, True, True)
+    middle = add(lower(product(h(low), p.of(1)), strictly=True), upper(product(p.of(2), h(u))))
+    left = solved_triangle(h(low), middle, True, True)
     return (product(perm, h(solved_triangle(u, h(left), True))),)
 
 
@@ -254,7 +250,7 @@ def _pulled_svd(u: Node, s: Node, vh: Node, of_u: Node, of_s: Node, of_v: Node) 
     left = columns_times(off_diagonal(div(turned, gaps)), s)
     right = rows_times(s, off_diagonal(div(skew(product(h(v), of_v)), gaps)))
     middle = add(add(left, right), diagonal(of_s))
-    if not s.dtype is u.dtype:  # complex: both vectors of a pair may turn together
+    if s.dtype is not u.dtype:  # complex: both vectors of a pair may turn together
         middle = add(middle, diagonal(div(diagonal_of(turned), scaled(s, 2))))
     out = products(u, middle, vh)
     if u.shape[-2] > s.shape[-1]:

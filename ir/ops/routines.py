@@ -1,5 +1,5 @@
-"""Routines of NumPy's LAPACK, by name. In: arrays with leading batch axes. Out: arrays, or why there
-are none.
+"""Routines of NumPy's LAPACK, by name. In: arrays with leading batch axes. Out: arrays, or why
+there are none.
 
 This is the one place that says what a routine computes: the interpreter calls it, and so do
 programs (runtime/routines.py). Every source is a stack of matrices, and all have the same batch
@@ -53,9 +53,7 @@ def batch_of(shape: Shape) -> Shape:
 def called(routine: Routine, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The results. Raises numpy.linalg.LinAlgError."""
     results = RECORDS[routine.name].function(*arrays, *routine.params)
-    return tuple(
-        [np.asarray(r, d.numpy) for r, (d, _) in zip(results, routine.specs, strict=True)]
-    )
+    return tuple([np.asarray(r, d.numpy) for r, (d, _) in zip(results, routine.specs, strict=True)])
 
 
 def first_refused(routine: Routine, arrays: Sequence[Array]) -> int:
@@ -133,7 +131,9 @@ RECORDS: dict[str, Record] = {
         lambda a: (np.linalg.cholesky(a),), "is not positive definite", lambda m, n, k: n**3 / 3
     ),
     "solve": Record(
-        lambda a, b: (np.linalg.solve(a, b),), SINGULAR, lambda m, n, k: 2 / 3 * n**3 + 2 * n * n * k
+        lambda a, b: (np.linalg.solve(a, b),),
+        SINGULAR,
+        lambda m, n, k: 2 / 3 * n**3 + 2 * n * n * k,
     ),
     "solve_triangular": Record(_solve_triangular, SINGULAR, lambda m, n, k: n * n * k),
     "inv": Record(lambda a: (np.linalg.inv(a),), SINGULAR, lambda m, n, k: 2 * n**3),

@@ -31,8 +31,8 @@ class Routined:
 
 @dataclass
 class Call:
-    """One kernel call: a Ref for each of its buffers, a value for each of its params; or the call of
-    a routine, whose loops have no phases: Refs of its sources, then of all its results."""
+    """One kernel call: a Ref for each of its buffers, a value for each of its params; or the call
+    of a routine, whose loops have no phases: Refs of its sources, then of all its results."""
 
     loops: Loops
     refs: tuple[Ref, ...]

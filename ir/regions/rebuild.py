@@ -11,9 +11,11 @@ from ..graph.region import Branch, Loop, Shared, shared
 from ..graph.routine import Routine
 from ..graph.site import provenance
 
-# (loop, branch or routine, its sources, the numbers of the results that are wanted) -> these, by number;
-# None leaves it as it is
-Make = Callable[[Loop | Branch | Routine, tuple[Node, ...], Sequence[int]], Mapping[int, Node] | None]
+# (loop, branch or routine, its sources, the numbers of the results that are wanted) -> these, by
+# number; None leaves it as it is
+Make = Callable[
+    [Loop | Branch | Routine, tuple[Node, ...], Sequence[int]], Mapping[int, Node] | None
+]
 # where the results of a loop are among those of another
 Whole = Mapping[Shared, tuple[Shared, Sequence[int]]]
 
