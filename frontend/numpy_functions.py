@@ -13,14 +13,14 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import Parameter, signature
-from math import inf
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..ir.graph import dtype as dt
-from . import ops
+from . import linalg, ops
 from .tensor.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -43,6 +43,8 @@ RENAMED = {
     },
     **{"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"},  # of SciPy
 }
+SPACES = {"numpy": ops, "numpy.linalg": linalg}  # by NumPy's modules
+HOMES = {ops: "wf", linalg: "wf.linalg"}  # what users call them
 METHODS = {
     **{
         "add.reduce": "sum",
@@ -72,15 +74,6 @@ DIFFERENT = {
     "put_along_axis": (
         "x = wf.put_along_axis(x, indices, values, axis), which leaves the old value as it is"
     ),
-}
-# others are not there, or differ
-IN_LINALG = {
-    "matmul",
-    "matrix_transpose",
-    "norm",
-    "outer",
-    "tensordot",
-    "vecdot",
 }
 DESCRIBING = {"can_cast", "iscomplexobj", "isrealobj", "ndim", "result_type", "shape", "size"}
 CONVERTING = {
@@ -195,10 +188,11 @@ def function(
     if name in DIFFERENT:
         raise errors.CallError(f"{label} of a Tensor: write {DIFFERENT[name]}")
     name = RENAMED.get(name, name)
-    if name not in (vars(ops)["__all__"] if called.__module__ == "numpy" else IN_LINALG):
+    space = SPACES.get(called.__module__)
+    if space is None or name not in vars(space)["__all__"]:
         raise _not_there(label)
     places, names = _bound(called, args, kwargs)
-    return _call(label, name, places, names)
+    return _call(label, name, places, names, space)
 
 
 def _not_there(label: str) -> errors.CallError:
@@ -246,9 +240,11 @@ def _bound(
     return places, names
 
 
-def _call(label: str, name: str, places: Any, names: Mapping[str, Any]) -> Any:
-    """Weft's function of this name, with NumPy's arguments."""
-    called = getattr(ops, name)
+def _call(
+    label: str, name: str, places: Any, names: Mapping[str, Any], space: ModuleType = ops
+) -> Any:
+    """Weft's function of this name in a module, with NumPy's arguments."""
+    called = getattr(space, name)
     there = _parameters(called).parameters
     given = {
         PARAMETERS.get(k, k): value for k, value in names.items() if k in there or k not in HINTS
@@ -261,7 +257,7 @@ def _call(label: str, name: str, places: Any, names: Mapping[str, Any]) -> Any:
             else f"write {label}(x.numpy(), ...)"
         )
         raise errors.CallError(
-            f"{label} of a Tensor is wf.{name}, which has no {unknown[0]}=: {how}"
+            f"{label} of a Tensor is {HOMES[space]}.{name}, which has no {unknown[0]}=: {how}"
         )
     return called(*places, **given)
 
@@ -298,40 +294,6 @@ def _pad(
     return _call("np.pad", "pad", (array, pad_width), {"mode": mode, "value": value, **others})  # type: ignore[no-any-return]
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """numpy.linalg.norm: with an order and two axes that of matrices, else that of the elements
-    along the axes."""
-    x = ops.asarray(x)
-    axes = (
-        tuple(range(x.ndim))
-        if axis is None
-        else axis
-        if isinstance(axis, (tuple, list))
-        else (axis,)
-    )
-    if ord is None or (len(axes) == 2 and isinstance(ord, str) and ord == "fro"):
-        return ops.norm(x, 2, axes, keepdims)  # type: ignore[no-any-return]
-    return (
-        ops.norm(x, ord, axes, keepdims) if len(axes) < 2 else _matrix_norm(x, ord, axes, keepdims)
-    )
-
-
-def _matrix_norm(x: Tensor, ord: Any, axes: Any, keepdims: bool) -> Tensor:
-    """The greatest (of a negative order: least) sum of |x| along columns (of order 1) or rows (of
-    an infinite one)."""
-    if len(axes) != 2 or isinstance(ord, str) or ord not in (1, -1, inf, -inf):
-        raise errors.CallError(
-            f"np.linalg.norm: Weft has no norm of order {ord!r} along {len(axes)} axes: write"
-            " np.linalg.norm(x.numpy(), ...), or wf.norm(x, ord, axis) for the norm of the"
-            " elements"
-        )
-    summed, other = axes if abs(ord) == 1 else axes[::-1]
-    out = (ops.max if ord > 0 else ops.min)(
-        ops.norm(x, 1, summed, keepdims=True), other, keepdims=True
-    )
-    return out if keepdims else ops.squeeze(out, tuple(axes))  # type: ignore[no-any-return]
-
-
 ALIKE: dict[str, Function] = {
     "where": _where,
     "transpose": _transpose,
@@ -339,5 +301,4 @@ ALIKE: dict[str, Function] = {
     "array_equal": _array_equal,
     "column_stack": _column_stack,
     "pad": _pad,
-    "linalg.norm": _norm,
 }

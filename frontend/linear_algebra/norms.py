@@ -72,13 +72,11 @@ def norm(
 
     Raises ShapeError, ArgumentError.
     """
-    if axis is None and ord is None:
-        return cumulative.norm(x, 2, None, keepdims)
+    if ord is None:
+        return cumulative.norm(x, 2, axis, keepdims)
     axes = tuple(range(x.ndim)) if axis is None else axes_in_order("norm", axis, x.ndim)
     if len(axes) == 1:
-        return cumulative.norm(
-            x, 2 if ord is None else as_double("norm", "ord", ord), axes, keepdims
-        )
+        return cumulative.norm(x, as_double("norm", "ord", ord), axes, keepdims)
     if len(axes) != 2:
         raise errors.ShapeError(f"norm: an order needs one axis or two, not {len(axes)}")
     out = _of_matrices("norm", moveaxis(x, axes, (-2, -1)), ord, False)

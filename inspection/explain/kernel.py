@@ -63,9 +63,9 @@ class KernelReport:
     """One kernel of a program.
 
     Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, put, sort, check, or
-    routine, of a library); `nodes`, the operations it computes; `outer`, the extents of its parallel axes; `reads`, the
-    names of what it reads, `conv1.weight`, of inputs that have one; `outputs`, text of each stored
-    value;
+    routine, of a library); `nodes`, the operations it computes; `outer`, the extents of its
+    parallel axes; `reads`, the names of what it reads, `conv1.weight`, of inputs that have one;
+    `outputs`, text of each stored value;
     `bytes` it reads and writes, every element once, and `written`, those that it writes; `flops`,
     its arithmetic as `inspection/explain/flops.py` counts it, and `floats`, the dtype whose speed
     that has; `sure_bytes` and `sure_flops`, those of them that no schedule does without, as far as

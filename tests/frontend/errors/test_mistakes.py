@@ -18,12 +18,9 @@ TYPE, ATTRIBUTE = TypeError, E.AttributeError
 
 MISTAKES: list[tuple[str, type[Exception], str]] = [
     # names of other libraries
-    (
-        "wf.linalg.solve(x, x)",
-        ATTRIBUTE,
-        "there is no linear algebra beyond products and norms; NumPy's is np.linalg",
-    ),
-    ("x.inverse()", ATTRIBUTE, "there is no linear algebra beyond"),
+    ("wf.solve(x, x)", ATTRIBUTE, "it is wf.linalg.solve"),
+    ("wf.linalg.eigs(x)", ATTRIBUTE, "did you mean 'eigh'"),
+    ("x.inverse()", ATTRIBUTE, "it is wf.linalg.inv"),
     ("wf.fft", ATTRIBUTE, "there are no Fourier transforms; NumPy's are np.fft"),
     ("wf.array([1])", ATTRIBUTE, "write wf.tensor(data)"),
     ("wf.set_num_threads(2)", ATTRIBUTE, "write WEFT_NUM_THREADS=n in the environment"),
@@ -133,7 +130,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("wf.sum(x, out=x)", TYPE, "there is no out=: give what is returned a name"),
     ("wf.sum(x, axs=1)", TYPE, "axis"),
     # NumPy's functions
-    ("np.linalg.inv(x)", E.CallError, "write np.linalg.inv(x.numpy())"),
+    ("np.linalg.eig(x)", E.CallError, "write np.linalg.eig(x.numpy())"),
     ("np.sum(x, where=x > 0)", E.CallError, "wf.sum, which has no where="),
     # the truth of many
     ("1 if x > 0 else 0", E.ShapeError, "write x.all() or x.any()"),
