@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, Strides, lower_all
+from ..errors import DeviceError
 from ..ir.graph.graph import Node
 from ..ir.graph.op import Op
-from ..ir.graph.site import NOWHERE, keeping_sites, provenance
+from ..ir.graph.site import NOWHERE, keeping_sites, located, provenance
 from ..ir.kernels.fuse import Fused
 from ..ir.kernels.kernel import Kernel
 from ..ir.parts.kernels import kernels_of
@@ -39,6 +40,7 @@ from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, ValueLayout
 from ..ir.program.region_step import RegionStep, layouts
+from ..runtime.memory.devices import CPU
 from ..runtime.runnable import Runnable
 from .backends.backend import Backend, KernelBuilder
 from .backends.kinds import current_backend
@@ -182,6 +184,7 @@ def _planned(
     parts = passes.parts("distinct again", distinct_in_parts, parts)
     roots = checks.through(lambda _: [*parts.roots, *parts.kept], apart)
     fused = passes.step("fuse", kernels_of, parts, backend.policy).named(prefix)
+    _require_host(fused, backend)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
     inner = partial(_loop, strides, backend, code)
     with provenance(NOWHERE):  # Nodes of loops
@@ -200,6 +203,18 @@ def _planned(
         planner = Planner(leaves, values, roots, dict(donations), tuple(sites), backend.last_cache)
         program = passes.step("plan", plan, lowered.steps, planner)
     return _Planned(fused, lowered, program, strides)
+
+
+def _require_host(fused: Fused, backend: Backend) -> None:
+    """Raises DeviceError for a routine of a library in a program of another device than the CPU."""
+    for kernel in fused.kernels:
+        if kernel.kind == "routine" and backend.device != CPU:
+            n = kernel.outputs[0]
+            where = f"{located(n.site)}: " if n.site else ""
+            raise DeviceError(
+                f"{where}{n.arg[0].name} is computed by the CPU, but the loop that it is in runs"
+                f" on {backend.device}: move its arguments to the CPU before"
+            )
 
 
 def _loop(

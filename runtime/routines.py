@@ -39,7 +39,7 @@ class _View:
 
     def at(self, address: int) -> Array:
         """The array whose first element is there."""
-        memory = self._memory.from_address(address + self._before)
+        memory: Any = self._memory.from_address(address + self._before)
         return np.ndarray(self._shape, self._dtype, memory, -self._before, self._strides)
 
 

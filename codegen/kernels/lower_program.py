@@ -135,6 +135,8 @@ def lower_all(
         streamed = lowering.streamed(kernel, fused, replaced)
         form = forms.of(kernel, fused_kernel.outputs, streamed)
         same = before.get(form)
+        step_before = None if same is None else same.step
+        assert not isinstance(step_before, RoutineStep)
         if same is not None:
             lowered, loops = (
                 _renamed(same.lowered, kernel.name),
@@ -157,7 +159,7 @@ def lower_all(
             kernel.inputs,
             kernel.outputs,
             watched=bool(lowering.nans),
-            same=None if same is None else same.step,
+            same=step_before,
             over=kernel.outputs[0].src[0] if kernel.kind == "put" else None,
         )
         this = LoweredKernel(kernel.name, kernel, lowered, step)

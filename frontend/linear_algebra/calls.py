@@ -42,7 +42,8 @@ def of_floats(function: Callable[P, R]) -> Callable[P, R]:
             halves = [d for d in given if d is not None]
             if not halves or not all(d.is_half for d in halves):
                 return out
-            return _rounded(out, reduce(promote, halves))
+            rounded: R = _rounded(out, reduce(promote, halves))
+            return rounded
 
     return call
 

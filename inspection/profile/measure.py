@@ -169,7 +169,7 @@ def _spans(c: Compiled, seconds: Sequence[float], skips_empty: bool) -> tuple[Sp
     calls = [
         number
         for number, call in enumerate(c.program.calls)
-        for phase in call.loops.phases or [None]
+        for phase in tuple(call.loops.phases) or (None,)
         if not skips_empty or phase is None or chunk_count(call, phase)
     ]
     ends = [*accumulate(seconds)]

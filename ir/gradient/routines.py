@@ -240,7 +240,8 @@ def _svd(p: Pull) -> Found:
             "svd: with full_matrices=True, only square matrices have a gradient: the last vectors"
             " are not determined; use full_matrices=False"
         )
-    return (_pulled_svd(*p.results, p.of(0), p.of(1), h(p.of(2))),)
+    u, s, vh = p.results
+    return (_pulled_svd(u, s, vh, p.of(0), p.of(1), h(p.of(2))),)
 
 
 def _pulled_svd(u: Node, s: Node, vh: Node, of_u: Node, of_s: Node, of_v: Node) -> Node:

@@ -253,6 +253,8 @@ def _device_of(n: Node) -> str | None:
                 f" one of them, with x.to({first.device!r}) or x.to({device!r})"
             )
         first = s
+    if first is None and n.op is Op.ROUTINE:  # whose library is one of the CPU
+        return "cpu"
     if first is None:
         return "cpu" if not n.shape and any(s.device for s in n.src) else None
     return first.device

@@ -141,13 +141,20 @@ class _Batch:
                 case Branch():
                     self._results[key] = self._branch(spec, src)
                 case Routine():
-                    stacked = [self.stack(s) for s in src]
-                    made = results_of(Op.ROUTINE, spec.batched(self.extent), stacked)
-                    self._results[key] = made
+                    self._results[key] = self._routine(spec, src)
                 case CustomVjp():
                     self._results[key] = self._custom(spec, src)
         result: Node = self._results[key][k]
         return result
+
+    def _routine(self, spec: Routine, src: list[Value]) -> list[Node]:
+        """One call for all, on the CPU."""
+        stacked = [self.stack(s) for s in src]
+        home = next((s.device for s in stacked if s.device not in (None, "cpu")), None)
+        if home is not None:
+            stacked = [node(Op.COPY, (s,), "cpu") for s in stacked]
+        results = results_of(Op.ROUTINE, spec.batched(self.extent), stacked)
+        return results if home is None else [node(Op.COPY, (r,), home) for r in results]
 
     def _leaf(self, p: Node, is_stacked: bool) -> Value:
         """A leaf for what a parameter becomes."""
