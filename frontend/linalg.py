@@ -27,8 +27,15 @@ cholesky, qr, svd, svdvals = map(
     _function,
     (_factorisations.cholesky, _factorisations.qr, _factorisations.svd, _factorisations.svdvals),
 )
-eigh, eigvalsh, lu = map(
-    _function, (_factorisations.eigh, _factorisations.eigvalsh, _factorisations.lu)
+eigh, eigvalsh, eig, eigvals, lu = map(
+    _function,
+    (
+        _factorisations.eigh,
+        _factorisations.eigvalsh,
+        _factorisations.eig,
+        _factorisations.eigvals,
+        _factorisations.lu,
+    ),
 )
 vector_norm, matrix_norm, norm, cond = map(
     _function, (_norms.vector_norm, _norms.matrix_norm, _norms.norm, _norms.cond)
@@ -44,7 +51,8 @@ outer, tensordot, trace, vecdot = map(
     _function, (_standard.outer, _standard.tensordot, _standard.trace, _standard.vecdot)
 )
 
-EighResult, LUResult, LstsqResult = (
+EigResult, EighResult, LUResult, LstsqResult = (
+    _factorisations.EigResult,
     _factorisations.EighResult,
     _factorisations.LUResult,
     _equations.LstsqResult,

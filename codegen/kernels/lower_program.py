@@ -175,7 +175,7 @@ def _routine(kernel: Kernel, strides: Strides, sites: list[CheckSite]) -> Lowere
     step = RoutineStep(
         kernel.name, routine, n.src, kernel.inputs, kernel.outputs, strides, len(sites)
     )
-    sites.append(CheckSite(routine.name, 0, 0, n.site, batch=batch_of(n.src[0].shape)))
+    sites.append(CheckSite(routine.name, 0, 0, n.site, batch=batch_of(n)))
     schedule = f"{routine} of LAPACK, by NumPy"
     return LoweredKernel(kernel.name, kernel, Lowered(step.loops, (), [], schedule), step)
 

@@ -99,5 +99,5 @@ def _failed(found: interp.OutOfRange) -> CheckFailed:
 
 def _refused(found: RoutineFailed) -> CheckFailed:
     n = found.node
-    site = CheckSite(n.arg[0].name, 0, 0, n.site, batch=batch_of(n.src[0].shape))
+    site = CheckSite(n.arg[0].name, 0, 0, n.site, batch=batch_of(n))
     return CheckFailed(site, found.position, 0, found.iterations)

@@ -17,7 +17,7 @@ from ...ir.graph.graph import Node, reshape, shaped
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
 from ...ir.graph.site import provenance, user_site
-from ..elementwise.all import add
+from ..elementwise.all import add, conj
 from ..operands.arguments import as_int, axes_in_order, normalise_axis
 from ..operands.autocast import runs_in_half
 from ..operands.broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
@@ -163,8 +163,9 @@ def _paired(name: str, a: Node, b: Node, axes: object) -> tuple[tuple[int, ...],
 
 
 def vecdot(a: Operand, b: Operand, /, axis: int = -1) -> Node:
-    """The sum of products along one axis of both; the other axes broadcast. Raises ShapeError."""
+    """The sum of conj(a) * b along one axis of both; the others broadcast. Raises ShapeError."""
     a, b = alike("vecdot", a, b)
+    a = conj(a)
     if not (a.ndim and b.ndim):
         raise errors.ShapeError(
             f"vecdot: both operands need at least one axis, got shapes {a.shape} and {b.shape}"

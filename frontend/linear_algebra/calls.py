@@ -12,7 +12,7 @@ from functools import reduce, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from ... import errors
-from ...ir.gradient.matrices import routine
+from ...ir.gradient.matrices import complex_routine, routine
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node
 from ...ir.graph.routine import Param
@@ -96,6 +96,13 @@ def call(name: str, xs: Sequence[Node], shapes: Iterable[Shape], *params: Param)
     home = _home(xs)
     given = xs if home is None else [placed(x, CPU) for x in xs]
     results = routine(name, tuple(given), params, *shapes)
+    return results if home is None else [placed(r, home) for r in results]
+
+
+def call_complex(name: str, x: Node, *shapes: Shape) -> list[Node]:
+    """The same of one matrix, where the results are complex numbers whatever it is."""
+    home = _home([x])
+    results = complex_routine(name, x if home is None else placed(x, CPU), *shapes)
     return results if home is None else [placed(r, home) for r in results]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, full, reshape
-from ..elementwise.all import gt, mul, sub
+from ..elementwise.all import absolute, gt, mul, sub
 from ..functions import reductions
 from ..functions.movement import squeeze, swapaxes, unsqueeze
 from ..functions.products import alike, matmul
@@ -108,7 +108,8 @@ def pinv(x: Node, /, *, rtol: Operand | None = None) -> Node:
 def _tolerance(name: str, x: Node, rtol: Operand | None) -> Node:
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy).eps)
-    return as_node(name, rtol, x.dtype) if not isinstance(rtol, Node) else to_dtype(rtol, x.dtype)
+    dtype = x.dtype.part
+    return as_node(name, rtol, dtype) if not isinstance(rtol, Node) else to_dtype(rtol, dtype)
 
 
 @of_floats
@@ -145,7 +146,8 @@ def lstsq(a: Node, b: Node, /, rcond: float | None = None) -> LstsqResult:
         raise errors.ShapeError(f"lstsq: shapes {a.shape} and {b.shape} do not fit")
     x = matmul(pinv(a, rtol=rcond), columns)
     rest = sub(columns, matmul(a, x))
-    residuals = reductions.sum(mul(rest, rest), -2)
+    sizes = absolute(rest)
+    residuals = reductions.sum(mul(sizes, sizes), -2)
     s = svdvals(a)
     rank = _rank("lstsq", s, a, rcond)
     if is_vector:
@@ -170,5 +172,5 @@ def slogdet(x: Node, /) -> SlogdetResult:
     """
     if not square("slogdet", x).shape[-1]:
         batch = x.shape[:-2]
-        return SlogdetResult(full(1, x.dtype, batch), full(0, x.dtype, batch))
+        return SlogdetResult(full(1, x.dtype, batch), full(0, x.dtype.part, batch))
     return SlogdetResult(*call("slogdet", [x], [(), ()]))

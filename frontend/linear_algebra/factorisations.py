@@ -12,11 +12,18 @@ from ... import errors
 from ...ir.gradient.matrices import h, identity
 from ...ir.graph.graph import Node, full
 from ..operands.arguments import as_bool, as_choice
-from .calls import call, matrices, of_floats, square
+from .calls import call, call_complex, matrices, of_floats, square
 
 
 class EighResult(NamedTuple):
     """Eigenvalues in ascending order (.., n), and their eigenvectors as columns (.., n, n)."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues (.., n), and their eigenvectors as columns (.., n, n)."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -133,6 +140,26 @@ def eigvalsh(x: Node, /) -> Node:
     """The eigenvalues of symmetric matrices (.., n, n) in ascending order: (.., n)."""
     n = square("eigvalsh", x).shape[-1]
     return call("eigvalsh", [x], [(n,)])[0]
+
+
+@of_floats
+def eig(x: Node, /) -> EigResult:
+    """Eigenvalues (.., n) and eigenvectors, columns of length 1 (.., n, n), of square matrices:
+    x @ v = v * w. Complex numbers, whatever the matrices are.
+
+    Gradients divide by the gaps between eigenvalues; vectors are determined up to a factor of
+    modulus 1, so only what does not depend on that has a meaningful gradient. Raises ShapeError;
+    when it is computed LinAlgError for matrices that are not finite.
+    """
+    n = square("eig", x).shape[-1]
+    return EigResult(*call_complex("eig", x, (n,), (n, n)))
+
+
+@of_floats
+def eigvals(x: Node, /) -> Node:
+    """The eigenvalues of square matrices (.., n, n): (.., n), complex numbers."""
+    n = square("eigvals", x).shape[-1]
+    return call_complex("eigvals", x, (n,))[0]
 
 
 @of_floats

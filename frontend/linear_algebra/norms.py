@@ -58,7 +58,7 @@ def _of_order(name: str, x: Node, ord: object) -> Node:
     else:
         values = reductions.sum(absolute(x), -2 if abs(order) == 1 else -1)
     if not values.shape[-1] and order > 0:
-        return full(0, x.dtype, x.shape[:-2])
+        return full(0, x.dtype.part, x.shape[:-2])
     return (reductions.max if order > 0 else reductions.min)(values, -1)
 
 

@@ -93,7 +93,7 @@ def expm(x: Node, /) -> Node:
     square("expm", x)
     if not x.size:
         return x
-    pade = _DOUBLE if x.dtype is dt.float64 else _SINGLE
+    pade = _DOUBLE if x.dtype.part is dt.float64 else _SINGLE
     norm = reductions.max(reductions.sum(absolute(x), -2), -1)
     times = clip(ceil(log2(div(norm, pade.norm))), 0, MOST_SQUARINGS)
     times = node(Op.DETACH, (times,))

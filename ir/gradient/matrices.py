@@ -11,7 +11,8 @@ from ..graph.graph import Node, expand, full, node, permute, reduce, zeros_like
 from ..graph.op import Op
 from ..graph.region import results_of
 from ..graph.routine import Param, Routine
-from ..ops.nodes import add, conj, eq, like, lt, mul, negated, scaled, sub, where
+from ..ops.nodes import add, conj, eq, lifted, like, lt, mul, negated, scaled, sub, where
+from ..ops.routines import RECORDS
 
 
 def transposed(x: Node) -> Node:
@@ -67,12 +68,12 @@ def spread(v: Node, m: int, n: int) -> Node:
 
 def columns_times(x: Node, v: Node) -> Node:
     """x @ diag(v)."""
-    return mul(x, as_rows(v, x.shape[-2]))
+    return mul(x, lifted(as_rows(v, x.shape[-2]), x))
 
 
 def rows_times(v: Node, x: Node) -> Node:
     """diag(v) @ x."""
-    return mul(as_columns(v, x.shape[-1]), x)
+    return mul(lifted(as_columns(v, x.shape[-1]), x), x)
 
 
 def _places(x: Node) -> tuple[Node, Node]:
@@ -139,10 +140,18 @@ def routine(
     name: str, src: tuple[Node, ...], params: tuple[Param, ...], *shapes: tuple[int, ...]
 ) -> list[Node]:
     """The results of a routine, whose matrices or vectors have these shapes behind the batch axes,
-    in the dtype of the first source."""
+    in the dtype of the first source, or of its parts."""
     x = src[0]
-    specs = tuple([(x.dtype, (*x.shape[:-2], *s)) for s in shapes])
+    real = RECORDS[name].real
+    dtypes = [x.dtype.part if k in real else x.dtype for k in range(len(shapes))]
+    specs = tuple([(d, (*x.shape[:-2], *s)) for d, s in zip(dtypes, shapes, strict=True)])
     return results_of(Op.ROUTINE, Routine(name, params, specs), src)
+
+
+def complex_routine(name: str, x: Node, *shapes: tuple[int, ...]) -> list[Node]:
+    """The results of a routine that are complex numbers whatever the matrices are."""
+    specs = tuple([(x.dtype.as_complex, (*x.shape[:-2], *s)) for s in shapes])
+    return results_of(Op.ROUTINE, Routine(name, (), specs), (x,))
 
 
 def solved(a: Node, b: Node) -> Node:

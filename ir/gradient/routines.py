@@ -27,10 +27,12 @@ from ..graph.graph import Node, node, zeros_like
 from ..graph.op import Op
 from ..graph.region import results_of
 from ..graph.routine import Routine
-from ..ops.nodes import add, conj, div, mul, neg, scaled, sub
+from ..ops.nodes import add, conj, divided, imag, lifted, mul, neg, scaled, sub
+from ..ops.nodes import real as real_part
 from .matrices import (
     as_rows,
     columns_times,
+    complex_routine,
     diagonal,
     diagonal_of,
     differences,
@@ -134,12 +136,18 @@ def _cofactor(p: Pull) -> Found:
 
 
 def _slogdet(p: Pull) -> Found:
-    """The sign of a real determinant is constant."""
-    (a,) = p.src
-    if 1 not in p.g:
+    """The sign of a real determinant is constant, that of a complex one turns with the imaginary
+    part of trace(inverse(a) da)."""
+    (a,), (sign, _) = p.src, p.results
+    turns = 0 in p.g and sign.dtype.is_complex
+    if 1 not in p.g and not turns:
         return (None,)
+    weight = lifted(p.of(1), a)
+    if turns:
+        turn = imag(mul(conj(p.g[0]), sign))
+        weight = add(weight, node(Op.COMPLEX, (zeros_like(turn), neg(turn))))
     m, n = a.shape[-2:]
-    return (mul(spread(p.g[1], m, n), h(inverse(a))),)
+    return (mul(spread(weight, m, n), h(inverse(a))),)
 
 
 # ---------------------------------------------------------------- factorisations
@@ -173,7 +181,8 @@ def _qr(p: Pull) -> Found:
 
 def _tall_qr(q: Node, r: Node, of_q: Node, of_r: Node) -> Node:
     s = sub(product(r, h(of_r)), product(h(of_q), q))
-    mirrored = add(add(lower(s, True), h(lower(s, True))), diagonal(diagonal_of(s)))
+    on = diagonal(lifted(real_part(diagonal_of(s)), s))
+    mirrored = add(add(lower(s, True), h(lower(s, True))), on)
     total = add(of_q, product(q, mirrored))
     return h(solved_triangle(r, h(total), True))
 
@@ -206,10 +215,10 @@ def _eigh(p: Pull) -> Found:
     """v (diag(gw) + (h(v) gv) / gaps) h(v), made Hermitian: so what a gap divides is a difference,
     which is small where the gap is."""
     w, v = p.results
-    middle = diagonal(p.of(0))
+    middle = lifted(diagonal(p.of(0)), v)
     if 1 in p.g:
         turned = scaled(skew(product(h(v), p.g[1])), 0.5)
-        middle = add(middle, off_diagonal(div(turned, differences(w))))
+        middle = add(middle, off_diagonal(divided(turned, differences(w))))
     return (products(v, middle, h(v)),)
 
 
@@ -248,19 +257,40 @@ def _pulled_svd(u: Node, s: Node, vh: Node, of_u: Node, of_s: Node, of_v: Node) 
     v = h(vh)
     gaps = mul(differences(s), sums(s))  # s[j]**2 - s[i]**2
     turned = skew(product(h(u), of_u))
-    left = columns_times(off_diagonal(div(turned, gaps)), s)
-    right = rows_times(s, off_diagonal(div(skew(product(h(v), of_v)), gaps)))
-    middle = add(add(left, right), diagonal(of_s))
-    if s.dtype is not u.dtype:  # complex: both vectors of a pair may turn together
-        middle = add(middle, diagonal(div(diagonal_of(turned), scaled(s, 2))))
+    left = columns_times(off_diagonal(divided(turned, gaps)), s)
+    right = rows_times(s, off_diagonal(divided(skew(product(h(v), of_v)), gaps)))
+    middle = add(add(left, right), lifted(diagonal(of_s), u))
+    if u.dtype.is_complex:  # both vectors of a pair may turn together
+        middle = add(middle, diagonal(divided(diagonal_of(turned), scaled(s, 2))))
     out = products(u, middle, vh)
     if u.shape[-2] > s.shape[-1]:
-        scaled_u = div(of_u, as_rows(s, of_u.shape[-2]))
+        scaled_u = divided(of_u, as_rows(s, of_u.shape[-2]))
         out = add(out, product(sub(scaled_u, products(u, h(u), scaled_u)), vh))
     if vh.shape[-1] > s.shape[-1]:
-        scaled_v = h(div(of_v, as_rows(s, of_v.shape[-2])))
+        scaled_v = h(divided(of_v, as_rows(s, of_v.shape[-2])))
         out = add(out, product(u, sub(scaled_v, products(scaled_v, v, vh))))
     return out
+
+
+def _eig(p: Pull) -> Found:
+    """inverse(h(v)) (diag(gw) + (h(v) gv - h(v) v diag(re(h(v) gv))) / conj(gaps)) h(v): vectors of
+    length 1, which may turn."""
+    (a,), (w, v) = p.src, p.results
+    middle = diagonal(p.of(0))
+    if 1 in p.g:
+        own = product(h(v), p.g[1])
+        along = product(h(v), columns_times(v, real_part(diagonal_of(own))))
+        turned = off_diagonal(sub(own, along))
+        gaps = differences(w)
+        size = add(mul(real_part(gaps), real_part(gaps)), mul(imag(gaps), imag(gaps)))
+        middle = add(middle, divided(mul(turned, gaps), size))
+    out = solved(h(v), product(middle, h(v)))
+    return (out if a.dtype.is_complex else real_part(out),)
+
+
+def _eigvals(p: Pull) -> Found:
+    (a,), n = p.src, p.src[0].shape[-1]
+    return _eig(p._replace(results=complex_routine("eig", a, (n,), (n, n))))
 
 
 RULES: dict[str, Callable[[Pull], Found]] = {
@@ -271,6 +301,8 @@ RULES: dict[str, Callable[[Pull], Found]] = {
     "det": _det,
     "slogdet": _slogdet,
     "cofactor": _cofactor,
+    "eig": _eig,
+    "eigvals": _eigvals,
     "eigh": _eigh,
     "eigvalsh": _eigvalsh,
     "svd": _svd,

@@ -22,11 +22,16 @@ Param = int | str | bool
 
 @dataclass(frozen=True)
 class Routine:
-    """The routine `name` with static parameters; `specs`: (dtype, shape) of its results."""
+    """The routine `name` with static parameters; `specs`: (dtype, shape) of its results.
+
+    `pairs`: which of the sources, then of the results, are complex numbers that lie as pairs of
+    real ones along a last axis (ir/passes/complex_pairs.py); none unless given.
+    """
 
     name: str
     params: tuple[Param, ...]
     specs: tuple[tuple[DType, Shape], ...]
+    pairs: tuple[bool, ...] = ()
 
     @property
     def results(self) -> int:
@@ -42,6 +47,22 @@ class Routine:
         """Dtype and shape of result k."""
         return self.specs[k]
 
+    def whole_source(self, i: int, shape: Shape) -> Shape:
+        """The shape of source i in elements, not in pairs."""
+        return shape[:-1] if self.pairs and self.pairs[i] else shape
+
+    @property
+    def whole(self) -> Routine:
+        """The same over complex numbers."""
+        if not self.pairs:
+            return self
+        are_pairs = self.pairs[-len(self.specs) :]
+        specs = [
+            (d.as_complex, s[:-1]) if pair else (d, s)
+            for (d, s), pair in zip(self.specs, are_pairs, strict=True)
+        ]
+        return Routine(self.name, self.params, tuple(specs))
+
     def batched(self, extent: int) -> Routine:
         """The same with one more batch axis, the first."""
         specs = tuple([(dtype, (extent, *shape)) for dtype, shape in self.specs])
@@ -54,4 +75,5 @@ class Routine:
     def __repr__(self) -> str:
         """Equal for equal Routines, in any process."""
         specs = [(dtype.name, shape) for dtype, shape in self.specs]
-        return f"<{self.name} {self.params!r} -> {specs!r}>"
+        pairs = f" {self.pairs}" if self.pairs else ""
+        return f"<{self.name} {self.params!r} -> {specs!r}{pairs}>"

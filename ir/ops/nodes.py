@@ -27,7 +27,9 @@ def neg(a: Node) -> Node:
 
 
 def real(a: Node) -> Node:
-    """The real part."""
+    """The real part; of a real value, itself."""
+    if not a.dtype.is_complex:
+        return a
     return a.src[0] if a.op is Op.COMPLEX else node(Op.REAL, (a,))
 
 
@@ -39,6 +41,19 @@ def imag(a: Node) -> Node:
 def conj(a: Node) -> Node:
     """The complex conjugate: of a real value, itself."""
     return node(Op.COMPLEX, (real(a), neg(imag(a)))) if a.dtype.is_complex else a
+
+
+def lifted(x: Node, to: Node) -> Node:
+    """A real value as a complex one where another is."""
+    needs = to.dtype.is_complex and not x.dtype.is_complex
+    return node(Op.COMPLEX, (x, like(0.0, x))) if needs else x
+
+
+def divided(x: Node, by: Node) -> Node:
+    """A value, real or complex, by a real one."""
+    if not x.dtype.is_complex:
+        return div(x, by)
+    return node(Op.COMPLEX, (div(real(x), by), div(imag(x), by)))
 
 
 def exp(a: Node) -> Node:
@@ -68,8 +83,3 @@ def scaled(x: Node, factor: float) -> Node:
 def one_minus_square(x: Node) -> Node:
     """1 - x^2, accurate near 1."""
     return mul(sub(like(1, x), x), add(like(1, x), x))
-
-
-def conj(x: Node) -> Node:
-    """The complex conjugate: of real dtypes, the value itself."""
-    return x

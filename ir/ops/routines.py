@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.graph import Node
 from ..graph.routine import Routine
 from ..graph.shapes import Shape
 
@@ -27,12 +28,13 @@ class Record:
     `function` takes the source arrays, then the params, and returns a tuple of arrays. `failure`:
     what is wrong with a matrix that it refuses. `flops`: about how many operations one matrix takes
     (m rows, n columns, k columns of the last source), by G. Golub and C. Van Loan, "Matrix
-    Computations".
+    Computations". `real`: the results that are real numbers for complex matrices, too.
     """
 
     function: Callable[..., tuple[Array, ...]]
     failure: str
     flops: Callable[[int, int, int], float]
+    real: tuple[int, ...] = ()
 
 
 class RoutineFailed(ValueError):
@@ -40,27 +42,43 @@ class RoutineFailed(ValueError):
     iterations of loops."""
 
     def __init__(self, node: Any, position: int) -> None:
-        super().__init__(refusal(node.arg[0].name, batch_of(node.src[0].shape), position))
+        super().__init__(refusal(node.arg[0].name, batch_of(node), position))
         self.node, self.position = node, position
         self.iterations: list[int] = []  # outermost first
 
 
-def batch_of(shape: Shape) -> Shape:
-    """The batch axes of a stack of matrices."""
+def batch_of(n: Node) -> Shape:
+    """The batch axes of a routine's stack of matrices."""
+    shape: Shape = n.arg[0].whole_source(0, n.src[0].shape)
     return shape[:-2]
 
 
 def called(routine: Routine, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The results. Raises numpy.linalg.LinAlgError."""
-    results = RECORDS[routine.name].function(*arrays, *routine.params)
+    if routine.pairs:
+        made = called(routine.whole, _wholes(routine, arrays))
+        return tuple([_pairs(r, d.numpy) for r, (d, _) in zip(made, routine.specs, strict=True)])
+    with np.errstate(all="ignore"):
+        results = RECORDS[routine.name].function(*arrays, *routine.params)
     return tuple([np.asarray(r, d.numpy) for r, (d, _) in zip(results, routine.specs, strict=True)])
+
+
+def _wholes(routine: Routine, arrays: Sequence[Array]) -> list[Array]:
+    """Complex numbers of those sources that are pairs."""
+    pairs = zip(arrays, routine.pairs, strict=False)
+    return [a[..., 0] + 1j * a[..., 1] if pair else a for a, pair in pairs]
+
+
+def _pairs(result: Array, dtype: Any) -> Array:
+    whole = np.ascontiguousarray(result)
+    return whole.view(dtype).reshape(*result.shape, 2) if result.dtype.kind == "c" else whole
 
 
 def first_refused(routine: Routine, arrays: Sequence[Array]) -> int:
     """The place in the batch of the first matrix that the routine refuses, after it has refused the
     whole."""
     run = RECORDS[routine.name].function
-    for position, index in enumerate(np.ndindex(batch_of(arrays[0].shape))):
+    for position, index in enumerate(np.ndindex(arrays[0].shape[:-2])):
         try:
             run(*(a[index] for a in arrays), *routine.params)
         except np.linalg.LinAlgError:
@@ -78,8 +96,11 @@ def refusal(name: str, batch: Sequence[int], position: int) -> str:
 
 def flops(routine: Routine, shapes: Sequence[Shape]) -> int:
     """About how many operations a call takes."""
-    *batch, m, n = shapes[0]
-    return int(np.prod(batch, dtype=float) * RECORDS[routine.name].flops(m, n, shapes[-1][-1]))
+    first, last = (routine.whole_source(i, shapes[i]) for i in (0, len(shapes) - 1))
+    *batch, m, n = first
+    of_complex = 4 if any(routine.pairs) else 1
+    one = RECORDS[routine.name].flops(m, n, last[-1])
+    return int(np.prod(batch, dtype=float) * one * of_complex)
 
 
 # ---------------------------------------------------------------- what each computes
@@ -139,20 +160,26 @@ RECORDS: dict[str, Record] = {
     "inv": Record(lambda a: (np.linalg.inv(a),), SINGULAR, lambda m, n, k: 2 * n**3),
     "det": Record(lambda a: (np.linalg.det(a),), SINGULAR, lambda m, n, k: 2 / 3 * n**3),
     "slogdet": Record(
-        lambda a: tuple(np.linalg.slogdet(a)), SINGULAR, lambda m, n, k: 2 / 3 * n**3
+        lambda a: tuple(np.linalg.slogdet(a)), SINGULAR, lambda m, n, k: 2 / 3 * n**3, (1,)
     ),
     "cofactor": Record(_cofactor, ENDLESS, lambda m, n, k: 24 * n**3),
-    "eigh": Record(lambda a: tuple(np.linalg.eigh(a)), ENDLESS, lambda m, n, k: 9 * n**3),
-    "eigvalsh": Record(lambda a: (np.linalg.eigvalsh(a),), ENDLESS, lambda m, n, k: 4 / 3 * n**3),
+    "eigh": Record(lambda a: tuple(np.linalg.eigh(a)), ENDLESS, lambda m, n, k: 9 * n**3, (0,)),
+    "eigvalsh": Record(
+        lambda a: (np.linalg.eigvalsh(a),), ENDLESS, lambda m, n, k: 4 / 3 * n**3, (0,)
+    ),
+    "eig": Record(lambda a: tuple(np.linalg.eig(a)), ENDLESS, lambda m, n, k: 25 * n**3),
+    "eigvals": Record(lambda a: (np.linalg.eigvals(a),), ENDLESS, lambda m, n, k: 10 * n**3),
     "svd": Record(
         lambda a, full: tuple(np.linalg.svd(a, full)),
         ENDLESS,
         lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
+        (1,),
     ),
     "svdvals": Record(
         lambda a: (np.linalg.svd(a, compute_uv=False),),
         ENDLESS,
         lambda m, n, k: 4 * max(m, n) * min(m, n) ** 2 - 4 / 3 * min(m, n) ** 3,
+        (0,),
     ),
     "qr": Record(
         lambda a, mode: tuple(np.linalg.qr(a, mode)),

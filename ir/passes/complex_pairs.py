@@ -22,6 +22,7 @@ from ..graph.graph import Node, expand, leaf, node, rebuild, reshape, toposort
 from ..graph.op import COMPLEX_PARTS, REGIONAL, VIEWS, Op
 from ..graph.region import Branch, Loop, Region, closed
 from ..graph.rewrite import constant_of
+from ..graph.routine import Routine
 from ..graph.shapes import Shape
 from ..graph.site import provenance
 from ..ops.join import join
@@ -132,9 +133,10 @@ class _Walk:
 
     def _result(self, n: Node) -> Value | Node:
         spec, k = n.arg
-        if spec not in self._specs:
-            self._specs[spec] = _real_spec(spec)
-        made = node(n.op, [self._in_memory(s) for s in n.src], (self._specs[spec], k))
+        key = spec, tuple([s.dtype.is_complex for s in n.src])
+        if key not in self._specs:
+            self._specs[key] = _real_spec(*key)
+        made = node(n.op, [self._in_memory(s) for s in n.src], (self._specs[key], k))
         return Value(None, made) if n.dtype.is_complex else made
 
     def _sum_of_products(self, n: Node) -> Value:
@@ -238,10 +240,20 @@ def _with_axes(n: Node, last: Shape) -> Any:
     return arg
 
 
-def _real_spec(spec: Loop | Branch) -> Loop | Branch:
-    """The same over real values."""
+def _real_spec(spec: Loop | Branch | Routine, sources: Sequence[bool]) -> Loop | Branch | Routine:
+    """The same over real values. `sources`: which are complex."""
+    if isinstance(spec, Routine):
+        return _real_routine(spec, sources)
     regions = [_real_region(r) for r in spec.regions]
     return replace(spec, body=regions[0]) if isinstance(spec, Loop) else Branch(tuple(regions))
+
+
+def _real_routine(spec: Routine, sources: Sequence[bool]) -> Routine:
+    pairs = *sources, *(d.is_complex for d, _ in spec.specs)
+    if not any(pairs):
+        return spec
+    specs = [(d.part, (*s, PARTS) if d.is_complex else s) for d, s in spec.specs]
+    return replace(spec, specs=tuple(specs), pairs=pairs)
 
 
 def _real_region(region: Region) -> Region:

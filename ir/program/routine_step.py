@@ -78,10 +78,15 @@ class RoutineStep:
             else memory.held((self, self._unread[k]))
             for k in range(self.routine.results)
         ]
-        layouts = [
-            ValueLayout(s.dtype, s.shape, self.strides.get(s) or row_major_strides(s.shape))
-            for s in self.sources
-        ]
-        routined = Routined(self.routine, tuple(layouts), self.site)
+        layouts = [self._layout(i, s) for i, s in enumerate(self.sources)]
+        routined = Routined(self.routine.whole, tuple(layouts), self.site)
         refs = (*map(memory.read, self.sources), *results)
         made.calls.append(Call(self.loops, refs, (), (), True, routined))
+
+    def _layout(self, i: int, source: Node) -> ValueLayout:
+        """How a source lies in memory, in elements as the library sees them."""
+        strides = self.strides.get(source) or row_major_strides(source.shape)
+        shape = self.routine.whole_source(i, source.shape)
+        if shape == source.shape:
+            return ValueLayout(source.dtype, shape, strides)
+        return ValueLayout(source.dtype.as_complex, shape, tuple([s // 2 for s in strides[:-1]]))

@@ -18,7 +18,7 @@ X = np.random.default_rng(0).normal(size=(2, 3, 3)).astype(np.float32) + 3 * np.
 
 CASES: dict[str, Callable[[wf.Tensor], Any]] = {
     "solve": lambda x: la.solve(x * 2, x[..., :1]).sin(),
-    "vmap": lambda x: wf.vmap(lambda m: la.inv(m).sin() + m)(x),
+    "vmap": wf.vmap(lambda m: la.inv(m).sin() + m),
     "eigh": lambda x: la.eigh(x + x.mT).eigenvalues + x[0, 0],
     "gradient": lambda x: wf.grad((la.inv(x.sin() + x) * x).sum(), x),
 }
