@@ -30,6 +30,7 @@ RANKS = (
     "tensors",
     "staging",  # memory through which a GPU is copied to
     "timing",  # durations of runs
+    "status",  # of a run, which several threads may set
     "memory",  # how much of it there is
 )
 

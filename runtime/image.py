@@ -96,14 +96,14 @@ def _as_tuple(items: Sequence[Any] | None) -> tuple[Any, ...] | None:
 def _packed_routine(place: int, r: Routined) -> list[Any]:
     specs = [(dtype.name, shape) for dtype, shape in r.routine.specs]
     sources = [(v.dtype.name, v.shape, v.strides) for v in r.sources]
-    return [place, r.routine.name, r.routine.params, specs, sources, r.site]
+    return [place, r.routine.name, r.routine.params, specs, sources, r.site, r.parts]
 
 
 def _unpacked_routine(packed: Sequence[Any]) -> tuple[int, Routined]:
-    place, name, params, specs, sources, site = packed
+    place, name, params, specs, sources, site, parts = packed
     routine = Routine(name, tuple(params), tuple([(BY_NAME[d], tuple(s)) for d, s in specs]))
     layouts = [ValueLayout(BY_NAME[d], tuple(s), tuple(strides)) for d, s, strides in sources]
-    return place, Routined(routine, tuple(layouts), site)
+    return place, Routined(routine, tuple(layouts), site, parts)
 
 
 def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:

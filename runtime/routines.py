@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import locks
 from ..ir.graph.index import row_major_strides
-from ..ir.ops.routines import called, first_refused
+from ..ir.ops.routines import Part, batch_of, called, first_refused
 from ..ir.program.program import Routined, ValueLayout
 from ..signals import deferred
 from .failures import POSITION_BITS
@@ -23,6 +24,7 @@ from .failures import POSITION_BITS
 Array = np.ndarray[Any, Any]
 Run = Callable[[Any, Any], int]  # (the driver's table, its arguments) -> what the driver returns
 Raised = dict[int, BaseException]  # by the address of the status block
+_failing = locks.new("status")
 _PHASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -51,17 +53,21 @@ def native(routined: Routined, raised: Raised) -> Any:
     count = len(sources)
     words = ctypes.c_int64 * (count + len(results) + 1)
 
-    def phase(context: int, chunk: int, last: int) -> None:
+    batch = batch_of(routined.sources[0].shape)
+    parts = [Part(batch, routined.parts, number) for number in range(routined.parts)]
+
+    def phase(context: int, chunk: int, _: int) -> None:
         *addresses, status = words.from_address(context)
+        part = parts[chunk]
         try:
-            given = [v.at(a) for v, a in zip(sources, addresses, strict=False)]
+            given = [part.of(v.at(a)) for v, a in zip(sources, addresses, strict=False)]
             try:
                 computed = called(routine, given)
             except np.linalg.LinAlgError:
-                _fail(status, site, first_refused(routine, given))
+                _fail(status, site, part.place(first_refused(routine, given)))
                 return
             for v, a, array in zip(results, addresses[count:], computed, strict=True):
-                v.at(a)[...] = array
+                part.of(v.at(a))[...] = array
         except BaseException as reason:
             raised[status] = reason
             _fail(status, site, 0)
@@ -70,7 +76,11 @@ def native(routined: Routined, raised: Raised) -> Any:
 
 
 def _fail(status: int, site: int, position: int) -> None:
-    ctypes.c_int64.from_address(status).value = (site << POSITION_BITS) | position
+    """The first matrix of those that are refused counts, whatever thread finds it."""
+    key = (site << POSITION_BITS) | position
+    with _failing:
+        word = ctypes.c_uint64.from_address(status)
+        word.value = min(word.value, key)
 
 
 def uninterrupted(run: Run) -> Run:

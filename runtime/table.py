@@ -82,7 +82,8 @@ def _stacks(program: Program, loop: LoopBlock | None) -> list[tuple[int, int, in
 def _add_call(table: Table, code: list[int], call: Call, context: list[Slot]) -> None:
     if call.routined is not None:
         table.routines.append((len(table.words), call.routined))
-        table.words += [0, 1, CHECK, len(context)]
+        flags = CHECK | (PARALLEL if any(call.parallel) else 0)
+        table.words += [0, call.routined.parts, flags, len(context)]
         table.words += [word for slot in context for word in slot]
         table.phases += 1
         return

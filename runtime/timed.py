@@ -201,7 +201,8 @@ class HostTimings(Timings):
 
 def _phases(image: Image) -> Iterator[tuple[int, int]]:
     """(chunks, flags) of each phase."""
-    return ((image.table[place + 1], image.table[place + 2]) for place in image.code)
+    places = (*image.code, *(place for place, _ in image.routines))
+    return ((image.table[place + 1], image.table[place + 2]) for place in places)
 
 
 class _Record:

@@ -33,6 +33,8 @@ def program_text(c: Compiled) -> str:
             note = "  (of LAPACK: nothing runs after it if it refuses a matrix)"
         out.append(f"step {step}  {name}{note}")
         out += [f"    {line}" for line in arguments(call, memory, step)]
+        if call.routined is not None:
+            out.append(f"    {plural(call.routined.parts, 'part')} of the batch")
         out += [
             f"    phase {i}: {_phase(call, i, c.backend.device)}"
             for i in range(len(call.loops.phases))

@@ -155,6 +155,8 @@ def _threads(call: Call, launches: tuple[Launch, ...]) -> int:
     """That share the widest phase: as many as there are, at most one a chunk."""
     if launches:
         return max(launch.blocks * launch.threads for launch in launches)
+    if call.routined is not None:
+        return min(options.current().num_threads, call.routined.parts)
     shared = [
         chunk_count(call, phase)
         for phase, parallel in zip(call.loops.phases, call.parallel, strict=True)

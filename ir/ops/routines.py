@@ -8,6 +8,7 @@ axes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,49 @@ def flops(routine: Routine, shapes: Sequence[Shape]) -> int:
     of_complex = 4 if any(routine.pairs) else 1
     one = RECORDS[routine.name].flops(m, n, last[-1])
     return int(np.prod(batch, dtype=float) * one * of_complex)
+
+
+# ---------------------------------------------------------------- parts of a batch
+
+SMALL = 128  # extents up to which LAPACK keeps to one thread
+CALL, OPERATION = 1e-6, 1e-9  # seconds: of a call of LAPACK, of an operation on small matrices
+PART = 2e-4  # seconds, beside which handing a part to another thread is nothing
+MOST_PARTS = 64
+
+
+def parts_of(routine: Routine, shapes: Sequence[Shape]) -> int:
+    """Into how many parts a batch is cut along its longest axis, which threads may share: as many
+    as the shapes say. Each matrix is computed by itself, so parts change no bits."""
+    *batch, m, n = shapes[0]
+    if not batch or max(m, n) >= SMALL:
+        return 1
+    seconds = math.prod(batch) * CALL + flops(routine, shapes) * OPERATION
+    return max(1, min(MOST_PARTS, max(batch), int(seconds / PART)))
+
+
+class Part:
+    """One of several parts of a batch along its longest axis."""
+
+    def __init__(self, batch: Shape, parts: int, number: int) -> None:
+        self._is_whole = parts == 1
+        if self._is_whole:
+            return
+        self._batch, axis = batch, batch.index(max(batch))
+        first, stop = (n * batch[axis] // parts for n in (number, number + 1))
+        self._index = (*[slice(None)] * axis, slice(first, stop))
+        self._own = (*batch[:axis], stop - first, *batch[axis + 1 :])
+        self._first = tuple([first if a == axis else 0 for a in range(len(batch))])
+
+    def of(self, stack: Array) -> Array:
+        """That of a stack of matrices or vectors."""
+        return stack if self._is_whole else stack[self._index]
+
+    def place(self, position: int) -> int:
+        """The place in the whole batch of that matrix of the part, both in row-major order."""
+        if self._is_whole:
+            return position
+        own = np.unravel_index(position, self._own)
+        return int(np.ravel_multi_index(np.add(own, self._first), self._batch))
 
 
 # ---------------------------------------------------------------- what each computes

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Routined:
     """A routine of a library: `sources`, how its arguments lie in memory; a failure is that of the
-    check `site`."""
+    check `site`; `parts` of its batch that threads may share."""
 
     routine: Routine
     sources: tuple[ValueLayout, ...]
     site: int
+    parts: int = 1
 
 
 @dataclass

@@ -12,6 +12,7 @@ from ..graph.graph import Node
 from ..graph.index import row_major_strides
 from ..graph.routine import Routine
 from ..loops.loop import GLOBAL, Buf, Loops
+from ..ops.routines import parts_of
 from .flat import Flat
 from .program import Call, Routined, ValueLayout
 from .region_step import Bytes
@@ -79,9 +80,11 @@ class RoutineStep:
             for k in range(self.routine.results)
         ]
         layouts = [self._layout(i, s) for i, s in enumerate(self.sources)]
-        routined = Routined(self.routine.whole, tuple(layouts), self.site)
+        routine = self.routine.whole
+        parts = parts_of(routine, [v.shape for v in layouts])
+        routined = Routined(routine, tuple(layouts), self.site, parts)
         refs = (*map(memory.read, self.sources), *results)
-        made.calls.append(Call(self.loops, refs, (), (), True, routined))
+        made.calls.append(Call(self.loops, refs, (), (parts > 1,), True, routined))
 
     def _layout(self, i: int, source: Node) -> ValueLayout:
         """How a source lies in memory, in elements as the library sees them."""

@@ -147,7 +147,8 @@ def test_nothing_has_changed_after_an_error() -> None:
 def test_numbers_that_are_not_finite_stay_where_numpy_has_them_so() -> None:
     x = np.array([[np.nan, 1.0], [1.0, 2.0]])
     for name in ("inv", "det", "slogdet"):
-        got, want = (getattr(space, name)(x) for space in (la, np.linalg))
+        with np.errstate(all="ignore"):
+            got, want = (getattr(space, name)(x) for space in (la, np.linalg))
         np.testing.assert_array_equal(np.array(got), np.array(want))
 
 
@@ -197,6 +198,29 @@ def test_several_threads_of_python() -> None:
 
     with ThreadPoolExecutor(4) as threads:
         assert all(threads.map(one, range(40)))
+
+
+LARGE = RNG.normal(size=(2, 1500, 8, 8)) + 4 * np.eye(8)
+
+
+def test_parts_of_a_batch_change_no_bits() -> None:
+    want = np.linalg.inv(LARGE)
+    for threads in (1, 2, 3):
+        with options.override(num_threads=threads):
+            assert (la.inv(wf.tensor(LARGE)).numpy() == want).all()
+            turned = la.inv(wf.tensor(LARGE).realize().swapaxes(0, 1)).numpy()
+            assert (turned == want.swapaxes(0, 1)).all()
+    report = wf.explain(la.inv(wf.tensor(LARGE)))
+    assert report.kernels[0].parallel and report.kernels[0].threads == options.current().num_threads
+    assert {c.phase for c in wf.profile(la.inv(wf.tensor(LARGE)), repeat=2).chunks} == {0}
+
+
+def test_the_first_refused_matrix_counts_whoever_finds_it() -> None:
+    x = LARGE.copy()
+    x[1, 1400] = x[1, 17] = x[1, 900] = 0
+    for _ in range(3):
+        with pytest.raises(wf.errors.LinAlgError, match=r"inv: matrix \(1, 17\) of the batch"):
+            la.inv(wf.tensor(x)).numpy()
 
 
 SCRIPT = """
