@@ -17,6 +17,7 @@ is taken back.
 
 from __future__ import annotations
 
+import _signal  # the functions of signal, without the enumerations that cost ten times as much
 import signal
 import threading
 from _thread import interrupt_main
@@ -82,10 +83,10 @@ class deferred:
             return
         try:
             for number in _numbers:
-                handler = signal.getsignal(number)
+                handler = _signal.getsignal(number)
                 if callable(handler):
                     self._before[number] = handler
-                    signal.signal(number, self._came.setdefault)
+                    _signal.signal(number, self._came.setdefault)
         except BaseException:
             self._restore()
             raise
@@ -117,4 +118,4 @@ class deferred:
 
     def _restore(self) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            _signal.signal(number, handler)

@@ -29,7 +29,8 @@ _PHASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class _View:
-    """Makes arrays of addresses."""
+    """Makes arrays of addresses. The last one is kept, as runs often meet the same memory again; it
+    owns nothing."""
 
     def __init__(self, v: ValueLayout) -> None:
         size = v.dtype.itemsize
@@ -38,11 +39,17 @@ class _View:
         self._memory = ctypes.c_char * (sum(map(abs, reach)) + size)
         self._shape, self._dtype = v.shape, v.dtype.numpy
         self._strides = [s * size for s in v.strides]
+        self._last: tuple[int, Array] | None = None
 
     def at(self, address: int) -> Array:
         """The array whose first element is there."""
+        last = self._last
+        if last is not None and last[0] == address:
+            return last[1]
         memory: Any = self._memory.from_address(address + self._before)
-        return np.ndarray(self._shape, self._dtype, memory, -self._before, self._strides)
+        array = np.ndarray(self._shape, self._dtype, memory, -self._before, self._strides)
+        self._last = address, array
+        return array
 
 
 def native(routined: Routined, raised: Raised) -> Any:

@@ -59,8 +59,7 @@ def called(routine: Routine, arrays: Sequence[Array]) -> tuple[Array, ...]:
     if routine.pairs:
         made = called(routine.whole, _wholes(routine, arrays))
         return tuple([_pairs(r, d.numpy) for r, (d, _) in zip(made, routine.specs, strict=True)])
-    with np.errstate(all="ignore"):
-        results = RECORDS[routine.name].function(*arrays, *routine.params)
+    results = RECORDS[routine.name].function(*arrays, *routine.params)
     return tuple([np.asarray(r, d.numpy) for r, (d, _) in zip(results, routine.specs, strict=True)])
 
 
@@ -150,6 +149,16 @@ class Part:
 # ---------------------------------------------------------------- what each computes
 
 
+def _quiet(function: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+    """Without NumPy's warnings of numbers that are not finite: most of its functions give none."""
+
+    def call(*args: Any) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return call
+
+
 def _triangle(a: Array, upper: bool, unit: bool) -> Array:
     """The triangle of a, with ones on its diagonal if it is to be read so."""
     out = np.triu(a) if upper else np.tril(a)
@@ -185,7 +194,7 @@ def _cofactor(a: Array) -> tuple[Array, ...]:
 def _lu(a: Array) -> tuple[Array, ...]:
     from scipy.linalg import lu
 
-    return tuple(lu(a))
+    return tuple(lu(a, check_finite=False))
 
 
 SINGULAR = "is singular"
@@ -202,11 +211,11 @@ RECORDS: dict[str, Record] = {
     ),
     "solve_triangular": Record(_solve_triangular, SINGULAR, lambda m, n, k: n * n * k),
     "inv": Record(lambda a: (np.linalg.inv(a),), SINGULAR, lambda m, n, k: 2 * n**3),
-    "det": Record(lambda a: (np.linalg.det(a),), SINGULAR, lambda m, n, k: 2 / 3 * n**3),
+    "det": Record(_quiet(lambda a: (np.linalg.det(a),)), SINGULAR, lambda m, n, k: 2 / 3 * n**3),
     "slogdet": Record(
-        lambda a: tuple(np.linalg.slogdet(a)), SINGULAR, lambda m, n, k: 2 / 3 * n**3, (1,)
+        _quiet(lambda a: tuple(np.linalg.slogdet(a))), SINGULAR, lambda m, n, k: 2 / 3 * n**3, (1,)
     ),
-    "cofactor": Record(_cofactor, ENDLESS, lambda m, n, k: 24 * n**3),
+    "cofactor": Record(_quiet(_cofactor), ENDLESS, lambda m, n, k: 24 * n**3),
     "eigh": Record(lambda a: tuple(np.linalg.eigh(a)), ENDLESS, lambda m, n, k: 9 * n**3, (0,)),
     "eigvalsh": Record(
         lambda a: (np.linalg.eigvalsh(a),), ENDLESS, lambda m, n, k: 4 / 3 * n**3, (0,)
@@ -231,7 +240,7 @@ RECORDS: dict[str, Record] = {
         lambda m, n, k: 4 * max(m, n) * min(m, n) ** 2 - 4 / 3 * min(m, n) ** 3,
     ),
     "pinv": Record(
-        lambda a, rtol: (np.linalg.pinv(a, rtol[..., 0, 0]),),
+        _quiet(lambda a, rtol: (np.linalg.pinv(a, rtol[..., 0, 0]),)),
         ENDLESS,
         lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
     ),
