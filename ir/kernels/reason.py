@@ -15,7 +15,7 @@ class Rule(Enum):
         "A kernel computes at most one matrix product or convolution, unless they form a chain as"
         " in attention."
     )
-    OWN_LOOPS = "A scan, scatter or sort has loops of its own."
+    OWN_LOOPS = "A scan, scatter or sort has loops of its own; those of a routine are in a library."
     PROLOGUE = (
         "Only maps that nothing else needs are computed while a contraction loads its operands."
     )

@@ -48,11 +48,11 @@ def _one_contraction(f: Fusion, a: Group, b: Group) -> Reason | None:
 
 
 def _own_loops(f: Fusion, a: Group, b: Group) -> Reason | None:
-    return (
-        Reason(Rule.OWN_LOOPS, "a scan, scatter or sort keeps its own kernel")
-        if a.is_alone or b.is_alone
-        else None
-    )
+    if not (a.is_alone or b.is_alone):
+        return None
+    if any(u.node.op is Op.ROUTINE for u in (*a.units, *b.units)):
+        return Reason(Rule.OWN_LOOPS, "a library computes the routine")
+    return Reason(Rule.OWN_LOOPS, "a scan, scatter or sort keeps its own kernel")
 
 
 def _prologue(f: Fusion, a: Group, b: Group) -> Form | Reason | None:

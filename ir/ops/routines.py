@@ -181,14 +181,14 @@ def _solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> tuple[Arra
 def _cofactor(a: Array) -> tuple[Array, ...]:
     """The conjugate transpose of the adjugate, which singular matrices have, too: by the singular
     values, each replaced by the product of the others."""
-    if not np.isfinite(a).all():
-        return (np.full_like(a, np.nan),)
-    u, s, vh = np.linalg.svd(a)
+    is_finite = np.isfinite(a).all((-2, -1), keepdims=True)
+    u, s, vh = np.linalg.svd(np.where(is_finite, a, 0))
     ones = np.ones_like(s[..., :1])
     before = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
     sign = np.conj(np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
-    return (sign * ((u * (before * after)[..., None, :]) @ vh),)
+    cofactors = sign * ((u * (before * after)[..., None, :]) @ vh)
+    return (np.where(is_finite, cofactors, np.nan),)
 
 
 def _lu(a: Array) -> tuple[Array, ...]:

@@ -137,7 +137,7 @@ ROWS = one_row_an_op()
 def test_the_table_has_nearly_all_ops() -> None:
     assert {op.value for op in OF_GRAPHS} - set(ROWS) <= {
         *("copy", "detach", "keep", "scanmul"),
-        *("loop", "branch", "custom_vjp", "host"),
+        *("loop", "branch", "routine", "custom_vjp", "host"),
     }
 
 

@@ -132,6 +132,15 @@ def test_the_gradient_of_a_singular_determinant_is_its_cofactors(rank: int) -> N
     wf.check_grad(la.det, x, atol=1e-6)
 
 
+def test_cofactors_of_a_matrix_do_not_depend_on_the_others_of_its_batch() -> None:
+    x = draw(4, 3, 3, 3)
+    x[1, 0, 0] = np.nan
+    found = slope(la.det, wf.tensor(x)).numpy()
+    want = np.linalg.det(x[2]) * np.linalg.inv(x[2]).T
+    np.testing.assert_allclose(found[2], want, rtol=1e-12)
+    assert np.isnan(found[1]).all()
+
+
 def test_the_hessian_of_a_determinant_at_the_identity() -> None:
     hessian = wf.hessian(la.det)(wf.eye(2, dtype=wf.float64)).numpy()
     want = np.zeros((2, 2, 2, 2))
