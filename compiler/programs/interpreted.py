@@ -15,7 +15,7 @@ from ...ir.graph.graph import Node, indices_of
 from ...ir.graph.negative_indices import shift_of
 from ...ir.graph.op import Op
 from ...ir.ops import interp, strict
-from ...ir.ops.routines import RoutineFailed, batch_of
+from ...ir.ops.routines import RoutineFailed, batch_in
 from ...ir.ops.values import Evaluator
 from ...ir.passes.bounds_checks import CheckSite
 from ...ir.program.program import ValueLayout
@@ -99,5 +99,5 @@ def _failed(found: interp.OutOfRange) -> CheckFailed:
 
 def _refused(found: RoutineFailed) -> CheckFailed:
     n = found.node
-    site = CheckSite(n.arg[0].name, 0, 0, n.site, batch=batch_of(n))
+    site = CheckSite(n.arg[0].name, 0, 0, n.site, batch=batch_in(n))
     return CheckFailed(site, found.position, 0, found.iterations)

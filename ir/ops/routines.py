@@ -43,15 +43,19 @@ class RoutineFailed(ValueError):
     iterations of loops."""
 
     def __init__(self, node: Any, position: int) -> None:
-        super().__init__(refusal(node.arg[0].name, batch_of(node), position))
+        super().__init__(refusal(node.arg[0].name, batch_in(node), position))
         self.node, self.position = node, position
         self.iterations: list[int] = []  # outermost first
 
 
-def batch_of(n: Node) -> Shape:
-    """The batch axes of a routine's stack of matrices."""
-    shape: Shape = n.arg[0].whole_source(0, n.src[0].shape)
+def batch_of(shape: Shape) -> Shape:
+    """The batch axes of a stack of matrices."""
     return shape[:-2]
+
+
+def batch_in(n: Node) -> Shape:
+    """Those of the first source of a routine."""
+    return batch_of(n.arg[0].whole_source(0, n.src[0].shape))
 
 
 def called(routine: Routine, arrays: Sequence[Array]) -> tuple[Array, ...]:
