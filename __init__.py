@@ -92,6 +92,7 @@ _FOLDERS = (
     "frontend",
     "inspection",
     "ir",
+    "fft",
     "linalg",
     "nn",
     "runtime",

@@ -1,15 +1,15 @@
 """The Python Array API standard 2024.12 as a namespace: `import weft.array_api as xp`. In: Tensors.
 Out: lazy Tensors.
 
-The standard's names and signatures with the extension linalg, without fft and complex dtypes;
-`isin` and `broadcast_shapes` of 2025.12; float16 and bfloat16. What each function does is in
-frontend/ops.
+The standard's names and signatures with the extensions linalg and fft; `isin` and
+`broadcast_shapes` of 2025.12; float16 and bfloat16. What each function does is in frontend/ops.
 """
 
 from __future__ import annotations
 
 import math as _math
 
+from ..frontend import fft as fft
 from ..frontend import linalg as linalg
 from ..frontend.tensor import dtypes as _dtypes
 from ..frontend.tensor.names_elsewhere import public as _public
@@ -39,5 +39,5 @@ e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 __array_namespace_info__ = _info.__array_namespace_info__
 __array_api_version__ = "2024.12"
 
-_OTHERS = ("__array_api_version__", "__array_namespace_info__", "linalg")
+_OTHERS = ("__array_api_version__", "__array_namespace_info__", "fft", "linalg")
 globals()["__all__"] = [*_public(globals()), *_OTHERS]

@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import errors
 from ..ir.graph import dtype as dt
-from . import linalg, ops
+from . import fft, linalg, ops
 from .tensor.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -43,8 +43,8 @@ RENAMED = {
     },
     **{"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"},  # of SciPy
 }
-SPACES = {"numpy": ops, "numpy.linalg": linalg}  # by NumPy's modules
-HOMES = {ops: "wf", linalg: "wf.linalg"}  # what users call them
+SPACES = {"numpy": ops, "numpy.linalg": linalg, "numpy.fft": fft}  # by NumPy's modules
+HOMES = {ops: "wf", linalg: "wf.linalg", fft: "wf.fft"}  # what users call them
 METHODS = {
     **{
         "add.reduce": "sum",

@@ -60,7 +60,7 @@ def native(routined: Routined, raised: Raised) -> Any:
     count = len(sources)
     words = ctypes.c_int64 * (count + len(results) + 1)
 
-    batch = batch_of(routined.sources[0].shape)
+    batch = batch_of(routine, routined.sources[0].shape)
     parts = [Part(batch, routined.parts, number) for number in range(routined.parts)]
 
     def phase(context: int, chunk: int, _: int) -> None:

@@ -12,7 +12,7 @@ from ...ir.graph.site import Site
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
-from ...ir.ops.routines import batch_in
+from ...ir.ops.routines import RECORDS, batch_in
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of
 from ...ir.program.routine_step import RoutineStep
 from ...ir.program.step import KernelStep, Step
@@ -176,7 +176,7 @@ def _routine(kernel: Kernel, strides: Strides, sites: list[CheckSite]) -> Lowere
         kernel.name, routine, n.src, kernel.inputs, kernel.outputs, strides, len(sites)
     )
     sites.append(CheckSite(routine.name, 0, 0, n.site, batch=batch_in(n)))
-    schedule = f"{routine} of LAPACK, by NumPy"
+    schedule = f"{routine} of {RECORDS[routine.name].library}"
     return LoweredKernel(kernel.name, kernel, Lowered(step.loops, (), [], schedule), step)
 
 

@@ -8,7 +8,7 @@ crosses is computed first, in a program of its own device, with all that is want
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ... import errors
 from ...ir.graph.graph import Node, node, reach, sources
@@ -34,6 +34,23 @@ def placed(n: Node, device: str) -> Node:
     if n.device not in (None, CPU) and not storage.is_row_major(n.shape, strides_of(n)):
         n = node(Op.KEEP, (n,))  # what lies in one piece is sent
     return node(Op.COPY, (n,), device)
+
+
+def on_cpu(make: Callable[[Sequence[Node]], list[Node]], xs: Sequence[Node]) -> list[Node]:
+    """What is made of these values by the CPU alone: those of a GPU are copied there, and the
+    results back."""
+    home = _home(xs)
+    if home is None:
+        return make(xs)
+    return [placed(r, home) for r in make([placed(x, CPU) for x in xs])]
+
+
+def _home(xs: Sequence[Node]) -> str | None:
+    """The GPU that the values are on; None where the CPU has them."""
+    if only_cpu():
+        return None
+    device = next((x.device for x in xs if x.device is not None), None) or default()
+    return None if device == CPU else device
 
 
 # ---------------------------------------------------------------- what is computed when

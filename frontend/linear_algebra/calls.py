@@ -18,9 +18,8 @@ from ...ir.graph.graph import Node
 from ...ir.graph.routine import Param
 from ...ir.graph.shapes import Shape
 from ...ir.graph.site import provenance, user_site
-from ...runtime.memory.devices import CPU, default, only_cpu
 from ..elementwise.all import as_float
-from ..lazy.transfers import placed
+from ..lazy.transfers import on_cpu
 from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import broadcast_shape, broadcast_to, promote, to_dtype
 from ..operands.in_float32 import float_dtype
@@ -93,22 +92,9 @@ def one_batch(name: str, xs: Sequence[Node]) -> list[Node]:
 def call(name: str, xs: Sequence[Node], shapes: Iterable[Shape], *params: Param) -> list[Node]:
     """The results of a routine of matrices that have one dtype and one batch; their `shapes` behind
     the batch axes."""
-    home = _home(xs)
-    given = xs if home is None else [placed(x, CPU) for x in xs]
-    results = routine(name, tuple(given), params, *shapes)
-    return results if home is None else [placed(r, home) for r in results]
+    return on_cpu(lambda given: routine(name, tuple(given), params, *shapes), xs)
 
 
 def call_complex(name: str, x: Node, *shapes: Shape) -> list[Node]:
     """The same of one matrix, where the results are complex numbers whatever it is."""
-    home = _home([x])
-    results = complex_routine(name, x if home is None else placed(x, CPU), *shapes)
-    return results if home is None else [placed(r, home) for r in results]
-
-
-def _home(xs: Sequence[Node]) -> str | None:
-    """The GPU that the matrices are on; None where the CPU has them."""
-    if only_cpu():
-        return None
-    device = next((x.device for x in xs if x.device is not None), None) or default()
-    return None if device == CPU else device
+    return on_cpu(lambda given: complex_routine(name, given[0], *shapes), [x])

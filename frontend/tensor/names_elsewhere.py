@@ -137,14 +137,24 @@ OF_MODULES = {
     "type": "module.to(dtype)",
 }
 
-_LINALG = ("inv", "pinv", "solve", "lstsq", "det", "slogdet", "svd", "qr", "eigh", "eigvalsh")
+_LINALG = (
+    "inv",
+    "pinv",
+    "solve",
+    "lstsq",
+    "det",
+    "slogdet",
+    "svd",
+    "qr",
+    "eigh",
+    "eigvalsh",
+    "eig",
+    "eigvals",
+)
 ABSENT = {
     **{name: f"it is wf.linalg.{name}" for name in (*_LINALG, "cholesky")},
     "inverse": "it is wf.linalg.inv",
-    "eig": "its values would be complex; of symmetric matrices they are wf.linalg.eigh's",
-    **dict.fromkeys(
-        ("fft", "rfft", "ifft"), "there are no Fourier transforms; NumPy's are np.fft, of x.numpy()"
-    ),
+    **{name: f"it is wf.fft.{name}" for name in ("rfft", "ifft", "fftn", "irfft")},
 }
 
 

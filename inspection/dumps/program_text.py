@@ -30,7 +30,7 @@ def program_text(c: Compiled) -> str:
     for step, (name, call) in enumerate(zip(names, p.calls, strict=True)):
         note = "  (checks indices: nothing runs after it if one is wrong)" if call.is_check else ""
         if call.routined is not None:
-            note = "  (of LAPACK: nothing runs after it if it refuses a matrix)"
+            note = "  (of a library: nothing runs after it if it refuses a matrix)"
         out.append(f"step {step}  {name}{note}")
         out += [f"    {line}" for line in arguments(call, memory, step)]
         if call.routined is not None:

@@ -23,11 +23,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ... import errors
-from ..graph.graph import Node, node, zeros_like
+from ..graph.graph import Node, expand, full, node, zeros_like
 from ..graph.op import Op
 from ..graph.region import results_of
 from ..graph.routine import Routine
-from ..ops.nodes import add, conj, divided, imag, lifted, mul, neg, scaled, sub
+from ..ops.nodes import add, conj, divided, imag, lifted, lt, mul, neg, scaled, sub, where
 from ..ops.nodes import real as real_part
 from .matrices import (
     as_rows,
@@ -293,6 +293,42 @@ def _eigvals(p: Pull) -> Found:
     return _eig(p._replace(results=complex_routine("eig", a, (n,), (n, n))))
 
 
+# ---------------------------------------------------------------- Fourier transforms
+
+
+def _fft(p: Pull) -> Found:
+    """The transform back: the matrix is symmetric."""
+    core, forward, *axes = p.spec.params
+    g = p.of(0)
+    back = Routine("fft", (core, not forward, *axes), ((g.dtype, g.shape),))
+    return (node(Op.ROUTINE, (g,), (back, 0)),)
+
+
+def _rfft(p: Pull) -> Found:
+    """The real part of the transform back of g, zeros in the other half."""
+    core, n, axis = p.spec.params
+    (x,), g = p.src, p.of(0)
+    place = g.ndim + int(axis)
+    margins = [(0, x.shape[a] - g.shape[a] if a == place else 0, 0) for a in range(g.ndim)]
+    whole = node(Op.PAD, (g,), tuple(margins))
+    back = Routine("fft", (core, False, axis), ((g.dtype, x.shape),))
+    return (real_part(node(Op.ROUTINE, (whole,), (back, 0))),)
+
+
+def _irfft(p: Pull) -> Found:
+    """The transform of g; what stands for two numbers counts twice."""
+    core, n, axis = p.spec.params
+    (x,), g = p.src, p.of(0)
+    place = x.ndim + int(axis)
+    half = Routine("rfft", (core, n, axis), ((x.dtype, x.shape),))
+    out = node(Op.ROUTINE, (g,), (half, 0))
+    others = [(a, d) for a, d in enumerate(x.shape) if a != place]
+    at = expand(node(Op.IOTA, (), x.shape[place]), tuple(others))
+    last = full((int(n) + 1) // 2, at.dtype, at.shape)
+    is_twice = node(Op.AND, (lt(zeros_like(at), at), lt(at, last)))
+    return (where(is_twice, scaled(out, 2), out),)
+
+
 RULES: dict[str, Callable[[Pull], Found]] = {
     "cholesky": _cholesky,
     "solve": _solve,
@@ -310,4 +346,7 @@ RULES: dict[str, Callable[[Pull], Found]] = {
     "qr": _qr,
     "pinv": _pinv,
     "lu": _lu,
+    "fft": _fft,
+    "rfft": _rfft,
+    "irfft": _irfft,
 }

@@ -1,9 +1,9 @@
-"""Routines of NumPy's LAPACK, by name. In: arrays with leading batch axes. Out: arrays, or why
-there are none.
+"""Routines of NumPy's LAPACK and pocketfft, by name. In: arrays with leading batch axes. Out:
+arrays, or why there are none.
 
 This is the one place that says what a routine computes: the interpreter calls it, and so do
-programs (runtime/routines.py). Every source is a stack of matrices, and all have the same batch
-axes.
+programs (runtime/routines.py). Every source is a stack of matrices, or of arrays to transform, and
+all have the same batch axes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ class Record:
     `function` takes the source arrays, then the params, and returns a tuple of arrays. `failure`:
     what is wrong with a matrix that it refuses. `flops`: about how many operations one matrix takes
     (m rows, n columns, k columns of the last source), by G. Golub and C. Van Loan, "Matrix
-    Computations". `real`: the results that are real numbers for complex matrices, too.
+    Computations". `real`: the results that are real numbers for complex matrices, too. `library`:
+    who computes it.
     """
 
     function: Callable[..., tuple[Array, ...]]
     failure: str
     flops: Callable[[int, int, int], float]
     real: tuple[int, ...] = ()
+    library: str = "LAPACK, by NumPy"
 
 
 class RoutineFailed(ValueError):
@@ -48,14 +50,25 @@ class RoutineFailed(ValueError):
         self.iterations: list[int] = []  # outermost first
 
 
-def batch_of(shape: Shape) -> Shape:
-    """The batch axes of a stack of matrices."""
-    return shape[:-2]
+def is_transform(routine: Routine) -> bool:
+    """Is it a Fourier transform? Its first parameter says how many axes are no batch."""
+    return RECORDS[routine.name].library != LAPACK
+
+
+def core_of(routine: Routine) -> int:
+    """How many last axes are no batch."""
+    return int(routine.params[0]) if is_transform(routine) else 2
+
+
+def batch_of(routine: Routine, shape: Shape) -> Shape:
+    """The batch axes of the first source."""
+    return shape[: len(shape) - core_of(routine)]
 
 
 def batch_in(n: Node) -> Shape:
     """Those of the first source of a routine."""
-    return batch_of(n.arg[0].whole_source(0, n.src[0].shape))
+    routine: Routine = n.arg[0]
+    return batch_of(routine, routine.whole_source(0, n.src[0].shape))
 
 
 def called(routine: Routine, arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -101,6 +114,8 @@ def refusal(name: str, batch: Sequence[int], position: int) -> str:
 def flops(routine: Routine, shapes: Sequence[Shape]) -> int:
     """About how many operations a call takes."""
     first, last = (routine.whole_source(i, shapes[i]) for i in (0, len(shapes) - 1))
+    if is_transform(routine):
+        return _transform_flops(first, routine.params)
     *batch, m, n = first
     of_complex = 4 if any(routine.pairs) else 1
     one = RECORDS[routine.name].flops(m, n, last[-1])
@@ -118,10 +133,11 @@ MOST_PARTS = 64
 def parts_of(routine: Routine, shapes: Sequence[Shape]) -> int:
     """Into how many parts a batch is cut along its longest axis, which threads may share: as many
     as the shapes say. Each matrix is computed by itself, so parts change no bits."""
-    *batch, m, n = shapes[0]
-    if not batch or max(m, n) >= SMALL:
+    batch = batch_of(routine, shapes[0])
+    if not batch or (not is_transform(routine) and max(shapes[0][-2:]) >= SMALL):
         return 1
-    seconds = math.prod(batch) * CALL + flops(routine, shapes) * OPERATION
+    calls = 1 if is_transform(routine) else math.prod(batch)
+    seconds = calls * CALL + flops(routine, shapes) * OPERATION
     return max(1, min(MOST_PARTS, max(batch), int(seconds / PART)))
 
 
@@ -201,6 +217,28 @@ def _lu(a: Array) -> tuple[Array, ...]:
     return tuple(lu(a, check_finite=False))
 
 
+def _fft(a: Array, core: int, forward: bool, *axes: int) -> tuple[Array, ...]:
+    """Not scaled, whatever the direction."""
+    return (np.fft.fftn(a, axes=axes) if forward else np.fft.ifftn(a, axes=axes, norm="forward"),)
+
+
+def _rfft(a: Array, core: int, n: int, axis: int) -> tuple[Array, ...]:
+    return (np.fft.rfft(a, axis=axis),)
+
+
+def _irfft(a: Array, core: int, n: int, axis: int) -> tuple[Array, ...]:
+    return (np.fft.irfft(a, n, axis, "forward"),)
+
+
+def _transform_flops(shape: Shape, params: Sequence[Any]) -> int:
+    """Five times n log2(n) for each line (M. Frigo and S. Johnson, "The design and implementation
+    of FFTW3", 2005)."""
+    axes = [shape[a] for a in params[2:]]
+    return int(sum(5 * math.prod(shape) * math.log2(max(n, 2)) for n in axes))
+
+
+LAPACK = Record.library
+POCKETFFT = "pocketfft, by NumPy"
 SINGULAR = "is singular"
 ENDLESS = "is not finite, or its iteration did not converge"
 
@@ -249,4 +287,8 @@ RECORDS: dict[str, Record] = {
         lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
     ),
     "lu": Record(_lu, ENDLESS, lambda m, n, k: 2 / 3 * m * n * min(m, n)),
+    **{
+        name: Record(function, "", lambda m, n, k: 0.0, library=POCKETFFT)
+        for name, function in (("fft", _fft), ("rfft", _rfft), ("irfft", _irfft))
+    },
 }

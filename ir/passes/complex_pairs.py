@@ -195,8 +195,10 @@ def _matrix(x: Value) -> Node:
 
 def _product(x: Value, y: Value) -> Value:
     if x.is_real or y.is_real:
-        (factor, _), (re, im) = (x.parts, y.parts) if x.is_real else (y.parts, x.parts)
-        return Value((mul(re, factor), mul(im, factor)))
+        (factor, _), other = (x.parts, y) if x.is_real else (y.parts, x)
+        if other.is_whole:
+            return Value(None, mul(expand(factor, ((factor.ndim, PARTS),)), other.whole))
+        return Value((mul(other.parts[0], factor), mul(other.parts[1], factor)))
     (a, b), (c, d) = x.parts, y.parts
     return Value((sub(mul(a, c), mul(b, d)), add(mul(a, d), mul(b, c))))
 

@@ -45,7 +45,7 @@ def public(path: str, module: Any) -> Iterator[tuple[str, str]]:
 
 def expected() -> set[tuple[str, str]]:
     found = {*public("wf", wf), *public("wf.nn", wf.nn), *public("wf.cuda", wf.cuda)}
-    found |= {*public("wf.linalg", wf.linalg)}
+    found |= {*public("wf.linalg", wf.linalg), *public("wf.fft", wf.fft)}
     found |= {
         ("wf.errors", name)
         for name in dir(wf.errors)

@@ -19,9 +19,9 @@ TYPE, ATTRIBUTE = TypeError, E.AttributeError
 MISTAKES: list[tuple[str, type[Exception], str]] = [
     # names of other libraries
     ("wf.solve(x, x)", ATTRIBUTE, "it is wf.linalg.solve"),
-    ("wf.linalg.eigs(x)", ATTRIBUTE, "did you mean 'eigh'"),
+    ("wf.linalg.eigs(x)", ATTRIBUTE, "did you mean 'eig'"),
     ("x.inverse()", ATTRIBUTE, "it is wf.linalg.inv"),
-    ("wf.fft", ATTRIBUTE, "there are no Fourier transforms; NumPy's are np.fft"),
+    ("wf.rfft", ATTRIBUTE, "it is wf.fft.rfft"),
     ("wf.array([1])", ATTRIBUTE, "write wf.tensor(data)"),
     ("wf.set_num_threads(2)", ATTRIBUTE, "write WEFT_NUM_THREADS=n in the environment"),
     ("wf.cat([x, x])", ATTRIBUTE, "write wf.concat([x, y], axis)"),
@@ -130,7 +130,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("wf.sum(x, out=x)", TYPE, "there is no out=: give what is returned a name"),
     ("wf.sum(x, axs=1)", TYPE, "axis"),
     # NumPy's functions
-    ("np.linalg.eig(x)", E.CallError, "write np.linalg.eig(x.numpy())"),
+    ("np.linalg.tensorsolve(x, x)", E.CallError, "write np.linalg.tensorsolve(x.numpy()"),
     ("np.sum(x, where=x > 0)", E.CallError, "wf.sum, which has no where="),
     # the truth of many
     ("1 if x > 0 else 0", E.ShapeError, "write x.all() or x.any()"),

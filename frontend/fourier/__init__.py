@@ -1,0 +1,1 @@
+"""Fourier transforms: `wf.fft`. In: Nodes. Out: Nodes."""
