@@ -178,4 +178,4 @@ def _require_scipy(name: str) -> None:
     from importlib.util import find_spec
 
     if find_spec("scipy") is None:
-        raise errors.MissingPackageError(f"{name}: needs SciPy: pip install scipy")
+        raise errors.MissingPackageError(f"{name}: SciPy is missing: pip install 'weft[linalg]'")

@@ -306,7 +306,7 @@ def _fft(p: Pull) -> Found:
 
 def _rfft(p: Pull) -> Found:
     """The real part of the transform back of g, zeros in the other half."""
-    core, n, axis = p.spec.params
+    core, _, axis = p.spec.params
     (x,), g = p.src, p.of(0)
     place = g.ndim + int(axis)
     margins = [(0, x.shape[a] - g.shape[a] if a == place else 0, 0) for a in range(g.ndim)]

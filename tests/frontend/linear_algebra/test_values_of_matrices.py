@@ -227,6 +227,12 @@ def test_shapes_that_do_not_fit_are_errors_of_the_call(f: Call, text: str) -> No
         f()
 
 
+def test_lu_without_scipy_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(wf.errors.MissingPackageError, match=r"lu: .* pip install 'weft\[linalg\]'"):
+        la.lu(wf.eye(2))
+
+
 def test_arguments_that_are_not_allowed() -> None:
     with pytest.raises(wf.errors.ArgumentError, match="matrix_norm: ord must be 'fro', 'nuc'"):
         la.matrix_norm(wf.eye(2), ord=3)
