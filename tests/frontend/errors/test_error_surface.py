@@ -50,6 +50,11 @@ def out_of_range_at_run_time() -> None:
     (rows * 2).sum().item()
 
 
+def singular() -> None:
+    inverses = wf.linalg.inv(wf.zeros(2, 3, 3))  # to blame
+    (inverses * 2).sum().item()
+
+
 def two_kernels() -> None:
     with wf.one_kernel():
         X.cumsum(axis=0).cumsum(axis=1).numpy()
@@ -116,11 +121,11 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         "there is no dtype 'float8'; there are bool, int8",
     ),
     "function of NumPy": (
-        lambda: np.linalg.inv(X),
+        lambda: np.linalg.eig(X),
         E.CallError,
         TypeError,
         (
-            "np.linalg.inv is not a function of Weft: write np.linalg.inv(x.numpy()) to compute it"
+            "np.linalg.eig is not a function of Weft: write np.linalg.eig(x.numpy()) to compute it"
             " in NumPy, outside of the graph"
         ),
     ),
@@ -303,6 +308,12 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         E.BufferError,
         BufferError,
         "__dlpack__: stream 7: the CPU has no streams",
+    ),
+    "singular matrix": (
+        singular,
+        E.LinAlgError,
+        np.linalg.LinAlgError,
+        "inv: matrix 0 of the batch is singular, in ",
     ),
     "option": (
         lambda: options.update(num_threads=0),
