@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce, wraps
+from itertools import chain
 from typing import Any, ParamSpec, TypeVar
 
 from ... import errors
@@ -36,9 +37,9 @@ def of_floats(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         with provenance(user_site()):  # one look for the user's line, not one per Node
-            given = [float_dtype(x) for x in args if isinstance(x, Node)]
-            out = function(*map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()})
+            given = map(float_dtype, chain(*(x if isinstance(x, list) else [x] for x in args)))
             halves = [d for d in given if d is not None]
+            out = function(*map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()})
             if not halves or not all(d.is_half for d in halves):
                 return out
             rounded: R = _rounded(out, reduce(promote, halves))
@@ -48,9 +49,12 @@ def of_floats(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _wide(x: Any) -> Any:
-    if not isinstance(x, Node):
-        return x
-    x = as_float(x)
+    if isinstance(x, list):  # of matrices, whose products need no floats
+        return [_in_float32(y) for y in x]
+    return _in_float32(as_float(x)) if isinstance(x, Node) else x
+
+
+def _in_float32(x: Node) -> Node:
     return to_dtype(x, dt.float32) if x.dtype.is_half else x
 
 

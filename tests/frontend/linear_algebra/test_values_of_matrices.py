@@ -202,6 +202,9 @@ def test_dtypes() -> None:
         got = f(wf.tensor(x))
         assert got.dtype is wf.float16
         assert (got.numpy() == f(wf.tensor(x.astype(np.float32))).numpy().astype(np.float16)).all()
+    product = la.multi_dot([wf.tensor(x)] * 3)
+    once = np.linalg.multi_dot([x.astype(np.float32)] * 3).astype(np.float16)
+    np.testing.assert_allclose(product.numpy(), once, rtol=1e-3)
     assert {t.dtype for t in la.qr(wf.tensor(x).astype(wf.bfloat16))} == {wf.bfloat16}
 
 
