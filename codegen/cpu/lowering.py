@@ -25,6 +25,7 @@ from .rows_and_maps import ROWS_AND_MAPS, lower_rows
 from .scan_scatter_checks import lower_checks, lower_put, lower_scan, lower_scatter
 from .settings import Settings
 from .sort import lower_sort
+from .systems import lower_systems
 
 STREAMED_KINDS = ("map", "rows")  # of kernels that write each element once, in order
 # times the last cache that a kernel touches: less than two thirds of it would be found there again
@@ -36,6 +37,7 @@ SCAN = Schedule("scan", always(lower_scan))
 SCATTER = Schedule("scatter", always(lower_scatter))
 PUT = Schedule("put", always(lower_put))
 SORT = Schedule("sort", always(lower_sort))
+SYSTEMS = Schedule("systems", always(lower_systems))
 CHECKS = Schedule("checks", always(lower_checks))
 CPU: tuple[Schedule[...], ...] = (
     *ROWS_AND_MAPS,
@@ -47,6 +49,7 @@ CPU: tuple[Schedule[...], ...] = (
     SCATTER,
     PUT,
     SORT,
+    SYSTEMS,
     CHECKS,
 )
 
@@ -166,6 +169,8 @@ def _lowered(
             return choose([PUT], kernel, strides, tuning)
         case "sort":
             return choose([SORT], kernel, strides, target, tuning)
+        case "systems":
+            return choose([SYSTEMS], kernel, strides, target, tuning)
     if kernel.columns:
         return choose([SUMMED], kernel, strides, target, tuning)
     return lower_rows(kernel, strides, target, tuning)

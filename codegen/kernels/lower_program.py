@@ -13,7 +13,7 @@ from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
 from ...ir.ops.routines import RECORDS, batch_in
-from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of
+from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of, pivots_of
 from ...ir.program.routine_step import RoutineStep
 from ...ir.program.step import KernelStep, Step
 from .canonical import canonical
@@ -147,8 +147,12 @@ def lower_all(
             if lowering.nans:
                 lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
             loops = lowering.expanded(lowered.loops)
-        params = (*lowered.params, len(out.sites)) if lowering.nans else lowered.params
+        params, has_pivots = lowered.params, kernel.kind == "systems"
+        if has_pivots:
+            params = (*params, len(sites))
+            sites.append(pivots_of(kernel.units[0].node))
         if lowering.nans:
+            params = (*params, len(sites))
             number = sum(s.kernel is not None for s in sites)
             sites.append(CheckSite(kernel.name, 0, 1, None, kernel=number))
         parallel = lowering.parallel(lowered)
@@ -158,6 +162,7 @@ def lower_all(
             parallel,
             kernel.inputs,
             kernel.outputs,
+            is_check=has_pivots,
             watched=bool(lowering.nans),
             same=step_before,
             over=kernel.outputs[0].src[0] if kernel.kind == "put" else None,

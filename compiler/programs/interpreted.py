@@ -17,7 +17,7 @@ from ...ir.graph.op import Op
 from ...ir.ops import interp, strict
 from ...ir.ops.routines import RoutineFailed, batch_in
 from ...ir.ops.values import Evaluator
-from ...ir.passes.bounds_checks import CheckSite
+from ...ir.passes.bounds_checks import CheckSite, pivots_of
 from ...ir.program.program import ValueLayout
 from ...runtime.failures import CheckFailed
 from ...runtime.memory import devices
@@ -74,7 +74,7 @@ class Interpreted:
         }
         try:
             results = interp.run(self.outputs, arrays, self.evaluators)
-        except interp.OutOfRange as found:
+        except (interp.OutOfRange, interp.BadPivot) as found:
             raise _failed(found) from None
         except RoutineFailed as found:
             raise _refused(found) from None
@@ -89,9 +89,11 @@ class Interpreted:
         return seen.buffer.as_numpy(v.dtype.numpy, v.shape, v.strides)
 
 
-def _failed(found: interp.OutOfRange) -> CheckFailed:
+def _failed(found: interp.OutOfRange | interp.BadPivot) -> CheckFailed:
     """What a compiled program raises for it."""
     n = found.node
+    if isinstance(found, interp.BadPivot):
+        return CheckFailed(pivots_of(n), found.position, found.value, found.iterations)
     indices, axis, extent = indices_of(n)[found.which]
     site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
     return CheckFailed(site, found.position, found.value, found.iterations)

@@ -80,6 +80,8 @@ FORMULAS: dict[Op, Text] = {
     Op.SCAN: lambda n: "{a}." + f"cumsum(axis={n.arg})",
     Op.SCANMUL: lambda n: "{a}." + f"cumprod(axis={n.arg})",
     Op.ARGSORT: lambda n: "{a}." + f"argsort(axis={n.arg[0]})",
+    Op.SOLVE: "solve({a}, {b})",
+    Op.CHOLESKY: "cholesky({a})",
     Op.RESHAPE: lambda n: "{a}." + f"reshape({_tuple(n.arg)})",
     Op.PERMUTE: lambda n: "{a}." + f"permute({_tuple(n.arg)})",
     Op.FLIP: lambda n: "{a}." + f"flip({_tuple(n.arg)})",

@@ -15,7 +15,7 @@ from functools import cache
 from ...codegen.math.expand import expand
 from ...ir.graph.dtype import DType, float32
 from ...ir.graph.graph import Node, const, leaf, scalar_node
-from ...ir.graph.op import VIEWS, Op
+from ...ir.graph.op import SYSTEMS, VIEWS, Op
 from ...ir.graph.rewrite import constant_of
 from ...ir.kernels.kernel import Kernel, cost
 from ...ir.loops.walk import postorder, usual_operands
@@ -66,7 +66,7 @@ def an_element(n: Node) -> int:
     """Operations for one of these elements."""
     if n.op in MOVES:
         return 0
-    if n.op is Op.ARGSORT:
+    if n.op is Op.ARGSORT or n.op in SYSTEMS:
         return cost(n)
     if n.op not in PARTS:
         return OTHERS.get(n.op, 1)

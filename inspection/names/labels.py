@@ -127,6 +127,8 @@ LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.SCAN: lambda n: f"cumsum axis={n.arg}",
     Op.SCANMUL: lambda n: f"cumprod axis={n.arg}",
     Op.ARGSORT: lambda n: f"argsort axis={n.arg[0]}",
+    Op.SOLVE: lambda n: f"solve {times(n.shape)}",
+    Op.CHOLESKY: lambda n: f"cholesky {times(n.shape)}",
     Op.LOOP: lambda n: f"loop, {n.arg[0]}",
     Op.BRANCH: lambda n: str(n.arg[0]),
     Op.ROUTINE: lambda n: str(n.arg[0]),

@@ -314,6 +314,9 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             )
             require(not x.dtype.is_complex, op, f"of {x.dtype.name}")
             return dt.int64, x.shape
+        case Op.SOLVE | Op.CHOLESKY:
+            _check_systems(op, src)
+            return src[-1].dtype, src[-1].shape
         case Op.GATHER:
             _check_indices(op, src[1:], arg)
             return x.dtype, addressable(
@@ -393,6 +396,19 @@ def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None
         all(i.dtype is dt.int64 and i.shape == idx[0].shape for i in idx),
         op,
         "indices must be int64 of one shape",
+    )
+
+
+def _check_systems(op: Op, src: tuple[Node, ...]) -> None:
+    """Square matrices of float32 or float64; for SOLVE also right-hand sides of as many rows."""
+    a, b, count = src[0], src[-1], 2 if op is Op.SOLVE else 1
+    shapes = [s.shape for s in src]
+    square = len(src) == count and a.ndim >= 2 and a.shape[-1] == a.shape[-2]
+    require(square and b.shape[:-1] == a.shape[:-1], op, f"shapes {shapes}")
+    require(
+        a.dtype in (dt.float32, dt.float64) and b.dtype is a.dtype,
+        op,
+        f"dtypes {[s.dtype.name for s in src]}",
     )
 
 

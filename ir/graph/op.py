@@ -82,6 +82,10 @@ class Op(Enum):
     # (axis, descending): int64 places of the elements in stable order, NaN greatest, -0.0 equal to
     # 0.0
     ARGSORT = "argsort"
+    # x with a @ x = b, of a: (.., n, n) and b: (.., n, m) over the same leading axes
+    SOLVE = "solve"
+    # the lower factor l with l @ l.T = a, of the lower triangle of a: (.., n, n)
+    CHOLESKY = "cholesky"
     RESHAPE = "reshape"  # new shape
     PERMUTE = "permute"  # axis order
     FLIP = "flip"  # axes ascending
@@ -136,6 +140,7 @@ SCANS = {Op.SCAN: "add", Op.SCANMUL: "mul"}  # the reduction that each runs
 VIEWS = frozenset(
     {Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW}
 )
+SYSTEMS = frozenset({Op.SOLVE, Op.CHOLESKY})  # of linear equations, each by itself
 INDEXED = frozenset({Op.GATHER, Op.SCATTER, Op.PUT})
 # steps of several results: with Graphs inside (region.py), or in a library (routine.py)
 REGIONAL = frozenset({Op.LOOP, Op.BRANCH, Op.ROUTINE})

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ..graph.graph import Node
-from ..graph.op import REGIONAL, SCANS, Op
+from ..graph.op import REGIONAL, SCANS, SYSTEMS, Op
 from ..graph.order import earliest_first
 from ..graph.region import together
 from .align import Form, Outer
@@ -23,7 +23,7 @@ from .reason import Reason
 from .units import Units
 
 ALONE = frozenset(
-    {Op.SCATTER, Op.PUT, Op.ARGSORT, Op.ELSEWHERE, *REGIONAL, *SCANS}
+    {Op.SCATTER, Op.PUT, Op.ARGSORT, Op.ELSEWHERE, *REGIONAL, *SCANS, *SYSTEMS}
 )  # with loops of their own
 
 Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads

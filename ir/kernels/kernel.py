@@ -15,7 +15,7 @@ from typing import Literal
 from ..graph.graph import Node
 from ..graph.halves import TRANSPARENT
 from ..graph.index import Gathered, Index, Range, Var, mask_of, row_major, unravel, var
-from ..graph.op import ELEMENTWISE, REGIONAL, SCANS, Op
+from ..graph.op import ELEMENTWISE, REGIONAL, SCANS, SYSTEMS, Op
 from ..graph.rewrite import constant_of
 from ..graph.shapes import Shape
 from ..graph.site import site_text
@@ -34,7 +34,18 @@ def cost(n: Node) -> int:
     """Operations an element of this Node takes, relative to an add."""
     if n.op is Op.POW and constant_of(n.src[1]) in CHEAP_EXPONENTS:
         return COST[Op.SQRT] + COST[Op.DIV]
+    if n.op in SYSTEMS:
+        return _system_cost(n)
     return COST.get(n.op, 1)
+
+
+def _system_cost(n: Node) -> int:
+    """Elimination takes 2/3 n**3 operations, half of that for a symmetric matrix, and each column
+    of the result 2 n**2; shared out among the elements of the result."""
+    rows, columns = n.shape[-2:]
+    if n.op is Op.CHOLESKY:
+        return max(1, rows // 3)
+    return max(1, 2 * rows + 2 * rows * rows // (3 * max(1, columns)))
 
 
 def domain(n: Node) -> Shape:
@@ -107,7 +118,7 @@ class Unit:
                 *reads_of(n.src[0], free),
                 *(r for s in n.src[1:] for r in reads_of(s, free[: n.src[1].ndim])),
             ]
-        if n.op in (Op.ELSEWHERE, Op.PUT) or n.op in REGIONAL:
+        if n.op in (Op.ELSEWHERE, Op.PUT) or n.op in REGIONAL or n.op in SYSTEMS:
             return [r for s in n.src for r in reads_of(s, _free(s))]
         if n.op is Op.KEEP:
             return [r for s in n.src for r in reads_of(s, at)]
@@ -258,6 +269,7 @@ Kind = Literal[
     "scatter",
     "put",
     "sort",
+    "systems",
     "loop",
     "branch",
     "routine",
@@ -298,6 +310,8 @@ KINDS: dict[Op, Kind] = {
     Op.SCANMUL: "scan",
     Op.PUT: "put",
     Op.ARGSORT: "sort",
+    Op.SOLVE: "systems",
+    Op.CHOLESKY: "systems",
     Op.LOOP: "loop",
     Op.BRANCH: "branch",
     Op.ROUTINE: "routine",

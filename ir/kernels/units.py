@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..graph.graph import Node, toposort
 from ..graph.index import Div, Index, Mod, Var, row_major
-from ..graph.op import ELEMENTWISE, HINTS, LEAVES, REGIONAL, SCANS, VIEWS, Op
+from ..graph.op import ELEMENTWISE, HINTS, LEAVES, REGIONAL, SCANS, SYSTEMS, VIEWS, Op
 from .kernel import Unit, at_sub_axes, cost, is_widening
 
 # a value made of constants and counters is recomputed where it is used, up to this many operations
@@ -45,6 +45,7 @@ def collect(
             n.op in ELEMENTWISE
             or n.op in SCANS
             or n.op in REGIONAL
+            or n.op in SYSTEMS
             or n.op in (Op.REDUCE, Op.SCATTER, Op.PUT, Op.ARGSORT, Op.ELSEWHERE)
         )
         elsewhere = n in inline or is_widening(n)  # evaluated where it is used

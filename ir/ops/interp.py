@@ -24,6 +24,7 @@ from ..graph.halves import TRANSPARENT, computes_half, is_sum
 from ..graph.op import REGIONAL, Op
 from ..graph.region import Loop, Shared, shared
 from ..graph.routine import Routine
+from . import systems
 from .routines import RoutineFailed, called, first_refused
 from .table import VALUES
 from .values import Array, Evaluator, convert, in_float32, with_halves
@@ -34,8 +35,8 @@ def run(
     leaves: Mapping[Node, Any],
     evaluators: Mapping[Op, Evaluator] | None = None,
 ) -> list[Array]:
-    """The values of the roots; a value is dropped after its last use. Raises IndexError for an
-    index out of range.
+    """The values of the roots; a value is dropped after its last use. Raises OutOfRange and
+    BadPivot.
 
     `evaluators`: what each op means, if not EVALUATORS (ir/ops/strict.py has others).
     """
@@ -117,7 +118,7 @@ def _run_loop(loop: Loop, operands: list[Array], body: Body) -> list[Array]:
         given = [*operands[:first], *carries, *(x[place] for x in operands[last:])]
         try:
             values = body(loop.body.outputs, dict(zip(loop.body.params, given, strict=True)))
-        except (OutOfRange, RoutineFailed) as found:
+        except (OutOfRange, BadPivot, RoutineFailed) as found:
             found.iterations.insert(0, t)
             raise
         carries = values[: loop.carries]
@@ -211,6 +212,27 @@ class OutOfRange(IndexError):
         self.iterations: list[int] = []  # outermost first
 
 
+class BadPivot(ArithmeticError):
+    """A system of a SOLVE or CHOLESKY, at this place in row-major order, whose pivot number `value`
+    (from 1) is 0, or not positive; in these iterations of loops."""
+
+    def __init__(self, n: Node, position: int, value: int) -> None:
+        super().__init__(f"{n.op.value}: pivot {value} of system {position}")
+        self.node, self.position, self.value = n, position, value
+        self.iterations: list[int] = []  # outermost first
+
+
+def _system(n: Node, *operands: Array) -> Array:
+    if not n.size:
+        return np.zeros(n.shape, n.dtype.numpy)
+    stacks = [x.reshape(-1, *x.shape[-2:]) for x in operands]
+    value, bad = (systems.solve if n.op is Op.SOLVE else systems.cholesky)(*stacks)
+    wrong = np.flatnonzero(bad)
+    if wrong.size:
+        raise BadPivot(n, int(wrong[0]), int(bad[wrong[0]]))
+    return value.reshape(n.shape)
+
+
 def _check_range(
     n: Node, indices: Sequence[Array], axes: tuple[int, ...], shape: tuple[int, ...]
 ) -> None:
@@ -255,6 +277,8 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.SCAN: with_halves(_scan),
     Op.SCANMUL: with_halves(_scan),
     Op.ARGSORT: _argsort,
+    Op.SOLVE: _system,
+    Op.CHOLESKY: _system,
     Op.RESHAPE: lambda n, x: x.reshape(n.arg),
     Op.PERMUTE: lambda n, x: x.transpose(n.arg),
     Op.FLIP: lambda n, x: np.flip(x, n.arg),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..graph.graph import Node, toposort
-from ..graph.op import ELEMENTWISE, REGIONAL, SCANS, Op
+from ..graph.op import ELEMENTWISE, REGIONAL, SCANS, SYSTEMS, Op
 from ..kernels.contraction import contracts
 from ..kernels.kernel import is_widening
 from ..kernels.units import inline_nodes
@@ -18,6 +18,7 @@ from ..kernels.units import inline_nodes
 COMPUTED = (
     ELEMENTWISE
     | REGIONAL
+    | SYSTEMS
     | {Op.REDUCE, Op.SCATTER, Op.PUT, Op.ARGSORT, Op.KEEP, Op.ELSEWHERE, *SCANS}
 )
 

@@ -129,8 +129,9 @@ class CheckSite:
     `shift` is what separates a negative value from the index that was written
     (ir/graph/negative_indices.py). `kernel`: the Check looks at values instead
     (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`;
-    those in loops are counted, too. `batch`: it is a routine that fails instead, for a matrix of a
-    batch with these axes (ir/ops/routines.py).
+    those in loops are counted, too. `batch`: a matrix of a batch with these axes is refused, by a
+    routine (ir/ops/routines.py), or by the kernel that solves or factors systems of equations,
+    whose value is the number of the first bad pivot, from 1.
     """
 
     what: str
@@ -140,3 +141,8 @@ class CheckSite:
     shift: int = 0
     kernel: int | None = None
     batch: tuple[int, ...] | None = None
+
+
+def pivots_of(n: Node) -> CheckSite:
+    """What the Check of a SOLVE or CHOLESKY reports."""
+    return CheckSite(n.op.value, 0, 1, n.site, batch=n.shape[:-2])

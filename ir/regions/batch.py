@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..graph import dtype as dt
 from ..graph.graph import Node, const, expand, expand_to, node, permute, rebuild, toposort
-from ..graph.op import ELEMENTWISE, HINTS, JOINT, Op
+from ..graph.op import ELEMENTWISE, HINTS, JOINT, SYSTEMS, Op
 from ..graph.region import Branch, CustomVjp, Loop, closed, results_of, unnumbered
 from ..graph.routine import Routine
 from ..graph.shapes import Shape
@@ -72,6 +72,8 @@ class _Batch:
             return self._scattered(n, src)
         if n.op is Op.PUT:
             return self._put(n, src)
+        if n.op in SYSTEMS:
+            return node(n.op, map(self.stack, src))
         return node(n.op, (src[0].node,), ARGUMENTS[n.op](n.arg, self.extent))
 
     def _called(self, n: Node, src: list[Value]) -> Node:
