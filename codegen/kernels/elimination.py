@@ -1,19 +1,22 @@
-"""Factors of one matrix -> statements, for a lane. In: an Array that holds the matrix. Out:
-statements that leave its factors there.
+"""Elimination and Cholesky factors of one matrix -> statements, for a lane. In: an Array that holds
+the matrix. Out: statements that leave what is made of it there.
 
-eliminated    for k: the row of the greatest |a[i, k]| changes places with row k; for i > k:
-              a[i, k] /= a[k, k], a[i, j] -= a[i, k] * a[k, j] for j > k
-substituted   x[i] -= a[i, k] * x[k] for k < i; then from the end, x[i] /= a[i, i]
+eliminated    for k: the row of the greatest |a[i, k]| changes places with row k;
+              for i > k: a[i, j] -= a[i, k] / a[k, k] * a[k, j] for j > k
+substituted   for i from the last: x[i] -= a[i, p] * x[p] for p > i; x[i] /= a[i, i]
 cholesky      for k: a[i, k] -= a[i, p] * a[k, p] for p < k; the root of a[k, k]; a[i, k] /= a[k, k]
 
-Nothing branches on data: rows change places by WHERE. Each operation is rounded, and terms are
-subtracted one after the other, as in ir/ops/systems.py.
+Right-hand sides are columns behind the matrix. Columns are taken in whole blocks, from the one that
+column k + 1 is in: what stands left of the pivots is not needed any more. Nothing branches on data:
+rows change places by WHERE. Each operation is rounded, and terms are subtracted one after the
+other, as in ir/ops/systems.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
@@ -23,14 +26,16 @@ from ...ir.graph.op import Op
 from ...ir.loops.loop import REG, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
 from .evaluate import counter, load
 
-UNROLLED_ROWS = 4  # systems of so few rows have no loops
+UNROLLED_ROWS = 3  # systems of so few rows have no loops: more would take half a second to compile
 BLOCK = 8  # columns at once: a row of them stays in registers
 INTEGERS = {dt.float32: dt.int32, dt.float64: dt.int64}  # as wide, so that lanes match
+
+Body = Callable[[Index], list[Stmt]]
 
 
 @dataclass(frozen=True)
 class Array:
-    """Memory of a lane: where element number i of it is in a buffer."""
+    """Memory of a lane, in row-major order: where its element number i is in a buffer."""
 
     buf: Buf
     columns: int = 1
@@ -54,19 +59,34 @@ def register(name: str, dtype: DType, size: int = 1) -> Array:
     return Array(Buf(name, dtype, size, REG))
 
 
+# what gives private memory: a name, a dtype, rows, columns
+Memory = Callable[[str, DType, int, int], Array]
+
+
 def numbered(i: Index, dtype: DType) -> Node:
     """An index as a value of this dtype."""
     return cast(counter(i), dtype)
 
 
-def each(
-    name: str, first: int, stop: int, body: Callable[[Index], list[Stmt]], kind: str = SERIAL
-) -> list[Stmt]:
-    """A body for every number from first up to stop."""
-    if stop - first < 2:
-        return body(Index(const=first)) if stop > first else []
-    v = Var(name, stop - first)
-    return [For(v, v.extent, UNROLL if v.extent < UNROLLED_ROWS else kind, body(var(v) + first))]
+def each(name: str, count: int, body: Body, kind: str = SERIAL) -> list[Stmt]:
+    """A body for every number below `count`."""
+    if count < 2:
+        return body(Index()) if count else []
+    v = Var(name, count)
+    return [For(v, count, kind, body(var(v)))]
+
+
+def below(k: Index, n: int, body: Body) -> list[Stmt]:
+    """A body for the rows from the last one down to k + 1."""
+    most, last = n - 1 - k.bounds[0], Index(const=n - 1)
+    if not k.terms:
+        return each("i", most, lambda v: body(last - v), _kind(n))
+    v = Var("i", most)
+    return [For(v, most, SERIAL, body(last - var(v)), base=k + 1, total=n)]
+
+
+def _kind(n: int) -> str:
+    return UNROLL if n <= UNROLLED_ROWS else SERIAL
 
 
 @dataclass(frozen=True)
@@ -75,128 +95,163 @@ class Pivots:
 
     bad: Array
 
-    def flagged(self, k: int, wrong: Node) -> Store:
+    def flagged(self, k: Index, wrong: Node) -> Store:
         """Pivot k is bad where this holds, unless one before it is."""
-        dtype = self.bad.buf.dtype
-        first = node(Op.AND, (wrong, node(Op.EQ, (self.bad.value(), const(0, dtype)))))
-        return self.bad.put(node(Op.WHERE, (first, const(k + 1, dtype), self.bad.value())))
+        dtype, bad = self.bad.buf.dtype, self.bad.value()
+        first = node(Op.AND, (wrong, node(Op.EQ, (bad, const(0, dtype)))))
+        return self.bad.put(node(Op.WHERE, (first, numbered(k + 1, dtype), bad)))
+
+
+# ---------------------------------------------------------------- elimination
 
 
 class Elimination:
-    """Statements that make `a` its factors, without the 1s of the lower one, and `order` the
-    numbers of the rows in their new places."""
+    """n equations whose right-hand sides are the last `sides` columns of `a`: their solutions take
+    the place of these."""
 
-    def __init__(self, a: Array, order: Array, bad: Array) -> None:
-        self.a, self.order, self.pivots, self.n = a, order, Pivots(bad), a.columns
-        integers, dtype = order.buf.dtype, a.buf.dtype
-        self.place, self.number = register("place", integers), register("number", integers)
-        self.size = register("size", dtype)
-        self.row, self.old = register("row", dtype, BLOCK), register("old", dtype, BLOCK)
+    def __init__(self, n: int, sides: int, bad: Array, dtype: DType, memory: Memory) -> None:
+        self.n, self.sides, self.pivots = n, sides, Pivots(bad)
+        self.width = min(BLOCK, n + sides)
+        self.blocks = -(-(n + sides) // self.width)
+        columns = self.blocks * self.width
+        self.first = columns - n - sides  # the column of the matrix; those before it mean nothing
+        self.a, self.factors = memory("a", dtype, n, columns), memory("factors", dtype, n, 1)
+        self.place = register("place", bad.buf.dtype)
+        self.size, self.pivot, self.held = (
+            register(name, dtype) for name in ("size", "pivot", "held")
+        )
+        self.row, self.old = (register(name, dtype, self.width) for name in ("row", "old"))
 
-    def statements(self) -> list[Stmt]:
-        """All steps, after the loop that numbers the rows."""
-        own = (self.place, self.number, self.size, self.row, self.old)
-        integers = self.order.buf.dtype
-        return [
-            *[s for array in own for s in array.alloc()],
-            *each("i", 0, self.n, lambda i: [self.order.put(numbered(i, integers), i)]),
-            *[s for k in range(self.n) for s in self._step(k)],
-        ]
+    def alloc(self) -> list[Stmt]:
+        own = (self.place, self.size, self.pivot, self.held, self.row, self.old)
+        return [s for array in (self.a, self.factors, *own) for s in array.alloc()]
 
-    def _step(self, k: int) -> list[Stmt]:
-        at, zero = Index(const=k), const(0, self.a.buf.dtype)
-        wrong = self.pivots.flagged(k, node(Op.EQ, (self.a.value(at, at), zero)))
-        if k == self.n - 1:
-            return [wrong]
+    def element(self, i: Index, j: Index) -> Node:
+        """Of the matrix, or of the right-hand sides behind it."""
+        return self.a.value(i, j + self.first)
 
-        def divided(moved: Node, i: Index, j: Index) -> Node:
-            return node(Op.DIV, (moved, self.row.value(j)))
+    def put(self, value: Node, i: Index, j: Index) -> Store:
+        return self.a.put(value, i, j + self.first)
 
-        def reduced(moved: Node, i: Index, j: Index) -> Node:
-            return less(moved, self.a.value(i, at), self.row.value(j))
+    def eliminated(self) -> list[Stmt]:
+        """All steps: those that begin with the same block of columns are a loop."""
+        if self.n <= UNROLLED_ROWS:
+            steps = [self._step(Index(const=k), self._block(k)) for k in range(self.n - 1)]
+        else:
+            runs = [list(ks) for _, ks in groupby(range(self.n - 1), self._block)]
+            steps = [self._steps(ks) for ks in runs]
+        last = Index(const=self.n - 1)
+        return [*[s for step in steps for s in step], self._flagged(last, self.element(last, last))]
 
+    def _block(self, k: int) -> int:
+        return (self.first + k + 1) // self.width
+
+    def _steps(self, ks: list[int]) -> list[Stmt]:
+        block = self._block(ks[0])
+        return each("k", len(ks), lambda k: self._step(k + ks[0], block))
+
+    def _flagged(self, k: Index, pivot: Node) -> Store:
+        return self.pivots.flagged(k, node(Op.EQ, (pivot, const(0, pivot.dtype))))
+
+    def _step(self, k: Index, block: int) -> list[Stmt]:
+        columns = each(
+            "b",
+            self.blocks - block,
+            lambda b: self._reduced(k, (b + block) * self.width),
+            _kind(self.n),
+        )
         return [
             *self._searched(k),
-            *self._renumbered(k),
-            *self._exchanged(k, k, 1, divided),
-            wrong,
-            *[s for block in _blocks(0, k) for s in self._exchanged(k, *block)],
-            *[s for block in _blocks(k + 1, self.n) for s in self._exchanged(k, *block, reduced)],
+            self._flagged(k, self.pivot.value()),
+            *below(k, self.n, lambda i: [self._factor(k, i)]),
+            *columns,
+            self.put(self.pivot.value(), k, k),
         ]
 
-    def _searched(self, k: int) -> list[Stmt]:
-        """`place`: the first row from k on whose element in column k is the greatest."""
-        at, integers = Index(const=k), self.place.buf.dtype
+    def _searched(self, k: Index) -> list[Stmt]:
+        """The greatest element of column k from row k on, and its place."""
+        integers, first = self.place.buf.dtype, self.element(k, k)
 
         def seen(i: Index) -> list[Stmt]:
-            new = magnitude(self.a.value(i, at))
-            bigger = node(Op.LT, (self.size.value(), new))
-            number = numbered(i, integers)
-            return [
-                self.place.put(node(Op.WHERE, (bigger, number, self.place.value()))),
-                self.size.put(node(Op.WHERE, (bigger, new, self.size.value()))),
-            ]
+            x = self.element(i, k)
+            bigger = node(Op.LT, (self.size.value(), magnitude(x)))
+            better = (
+                (self.place, numbered(i, integers)),
+                (self.pivot, x),
+                (self.size, magnitude(x)),
+            )
+            return [t.put(node(Op.WHERE, (bigger, new, t.value()))) for t, new in better]
 
         return [
-            self.place.put(const(k, integers)),
-            self.size.put(magnitude(self.a.value(at, at))),
-            *each("i", k + 1, self.n, seen),
+            self.place.put(numbered(k, integers)),
+            self.size.put(magnitude(first)),
+            self.pivot.put(first),
+            self.held.put(first),
+            *below(k, self.n, seen),
         ]
 
     def _is_place(self, i: Index) -> Node:
         return node(Op.EQ, (self.place.value(), numbered(i, self.place.buf.dtype)))
 
-    def _renumbered(self, k: int) -> list[Stmt]:
-        at, order, number = Index(const=k), self.order, self.number
+    def _factor(self, k: Index, i: Index) -> Stmt:
+        """That of row i, after rows have changed places."""
+        moved = node(Op.WHERE, (self._is_place(i), self.held.value(), self.element(i, k)))
+        return self.factors.put(node(Op.DIV, (moved, self.pivot.value())), i)
 
-        def exchanged(i: Index) -> list[Stmt]:
-            here = self._is_place(i)
-            own = order.value(i)
-            return [
-                number.put(node(Op.WHERE, (here, own, number.value()))),
-                order.put(node(Op.WHERE, (here, order.value(at), own)), i),
-            ]
+    def _reduced(self, k: Index, first: Index) -> list[Stmt]:
+        """A block of columns: row k and the row at `place` change places, and the rows below are
+        reduced."""
+        a, row, old = self.a, self.row, self.old
 
-        return [
-            number.put(order.value(at)),
-            *each("i", k + 1, self.n, exchanged),
-            order.put(number.value(), at),
-        ]
-
-    def _exchanged(self, k: int, first: int, width: int, new: Moved | None = None) -> list[Stmt]:
-        """A few columns of row k and the row at `place` change places; rows below become `new` of
-        what is there then."""
-        a, row, old, at = self.a, self.row, self.old, Index(const=k)
-
-        def across(body: Callable[[Index], list[Stmt]]) -> list[Stmt]:
-            return each("j", 0, width, body, UNROLL)
+        def across(body: Body) -> list[Stmt]:
+            return each("j", self.width, body, UNROLL)
 
         def held(j: Index) -> list[Stmt]:
-            return [t.put(a.value(at, j + first), j) for t in (row, old)]
+            return [t.put(a.value(k, first + j), j) for t in (row, old)]
 
-        def found(i: Index, j: Index) -> list[Stmt]:
-            chosen = node(Op.WHERE, (self._is_place(i), a.value(i, j + first), row.value(j)))
-            return [row.put(chosen, j)]
+        def found(i: Index, j: Index) -> Stmt:
+            here = node(Op.WHERE, (self._is_place(i), a.value(i, first + j), row.value(j)))
+            return row.put(here, j)
 
-        def below(i: Index, j: Index) -> list[Stmt]:
-            moved = node(Op.WHERE, (self._is_place(i), old.value(j), a.value(i, j + first)))
-            return [a.put(new(moved, i, j) if new else moved, i, j + first)]
+        def less_row(i: Index, j: Index) -> Stmt:
+            moved = node(Op.WHERE, (self._is_place(i), old.value(j), a.value(i, first + j)))
+            return a.put(less(moved, self.factors.value(i), row.value(j)), i, first + j)
 
         return [
             *across(held),
-            *each("i", k + 1, self.n, lambda i: across(lambda j: found(i, j))),
-            *across(lambda j: [a.put(row.value(j), at, j + first)]),
-            *each("i", k + 1, self.n, lambda i: across(lambda j: below(i, j))),
+            *below(k, self.n, lambda i: across(lambda j: [found(i, j)])),
+            *across(lambda j: [a.put(row.value(j), k, first + j)]),
+            *below(k, self.n, lambda i: across(lambda j: [less_row(i, j)])),
         ]
 
+    # ------------------------------------------------------------ substitution
 
-# a new element below the pivot: of what is there, its row, its column in the block
-Moved = Callable[[Node, Index, Index], Node]
+    def substituted(self) -> list[Stmt]:
+        """From the last row on, the right-hand sides become solutions."""
+        width = max(w for w in range(1, BLOCK + 1) if self.sides % w == 0)
+        return each("b", self.sides // width, lambda b: self._solved(b * width + self.n, width))
 
+    def _solved(self, first: Index, width: int) -> list[Stmt]:
+        def reduced(i: Index, p: Index) -> list[Stmt]:
+            def side(j: Index) -> list[Stmt]:
+                x = less(self.element(i, first + j), self.element(i, p), self.element(p, first + j))
+                return [self.put(x, i, first + j)]
 
-def _blocks(first: int, stop: int) -> list[tuple[int, int]]:
-    """(first column, how many)."""
-    return [(j, min(BLOCK, stop - j)) for j in range(first, stop, BLOCK)]
+            return each("j", width, side, UNROLL)
+
+        def row(i: Index) -> list[Stmt]:
+            def side(j: Index) -> list[Stmt]:
+                x = node(Op.DIV, (self.element(i, first + j), self.element(i, i)))
+                return [self.put(x, i, first + j)]
+
+            return [
+                *below(i, self.n, lambda p: reduced(i, p)),
+                *each("j", width, side, UNROLL),
+            ]
+
+        if self.n <= UNROLLED_ROWS:
+            return [s for i in reversed(range(self.n)) for s in row(Index(const=i))]
+        return each("i", self.n, lambda v: row(Index(const=self.n - 1) - v))
 
 
 def less(x: Node, a: Node, b: Node) -> Node:
@@ -211,83 +266,50 @@ def magnitude(x: Node) -> Node:
     return node(Op.BITCAST, (size,), x.dtype)
 
 
-# ---------------------------------------------------------------- substitution
-
-
-def substituted(lu: Array, x: Array) -> list[Stmt]:
-    """x becomes the solution for the factors of an elimination, all its columns at once."""
-    n, diagonal = lu.columns, lu.value
-    row, other = Var("i", n), Var("k", n)
-
-    def reduced(i: Index, k: Index) -> list[Stmt]:
-        return each(
-            "j",
-            0,
-            x.columns,
-            lambda j: [x.put(less(x.value(i, j), lu.value(i, k), x.value(k, j)), i, j)],
-            UNROLL,
-        )
-
-    def divided(i: Index) -> list[Stmt]:
-        pivot = diagonal(i, i)
-        return each(
-            "j",
-            0,
-            x.columns,
-            lambda j: [x.put(node(Op.DIV, (x.value(i, j), pivot)), i, j)],
-            UNROLL,
-        )
-
-    # k < i, and from the end: as many turns, whatever row it is
-    before = Index(const=n) - var(row)
-    i, k = Index(const=n - 1) - var(row), Index(const=n - 1) - var(other)
-    forward = For(other, n, SERIAL, reduced(var(row), var(other)), base=before, total=n)
-    backward = For(other, n, SERIAL, reduced(i, k), base=before, total=n)
-    return [
-        For(row, n, SERIAL, [forward]),
-        For(row, n, SERIAL, [backward, *divided(i)]),
-    ]
-
-
 # ---------------------------------------------------------------- Cholesky
 
 
-def cholesky(
-    lower: Array, bad: Array, source: Callable[[Index, Index], Node]
-) -> list[Stmt]:
-    """`lower` becomes the factor of a symmetric matrix, where a factor has elements; the source
-    gives those of the matrix."""
-    total = register("total", lower.buf.dtype)
-    steps = [s for k in range(lower.columns) for s in _column(lower, Pivots(bad), total, source, k)]
-    return [*total.alloc(), *steps]
+class Cholesky:
+    """`lower` becomes the factor of a symmetric matrix, where a factor has elements."""
 
+    def __init__(self, n: int, bad: Array, dtype: DType, memory: Memory) -> None:
+        self.n, self.pivots = n, Pivots(bad)
+        self.lower, self.total = memory("lower", dtype, n, n), register("total", dtype)
 
-def _column(
-    lower: Array,
-    pivots: Pivots,
-    total: Array,
-    source: Callable[[Index, Index], Node],
-    k: int,
-) -> list[Stmt]:
-    at, zero = Index(const=k), const(0, lower.buf.dtype)
+    def alloc(self) -> list[Stmt]:
+        return [*self.lower.alloc(), *self.total.alloc()]
 
-    def reduced(i: Index, p: Index) -> list[Stmt]:
-        return [total.put(less(total.value(), lower.value(i, p), lower.value(at, p)))]
+    def factored(self, source: Callable[[Index, Index], Node]) -> list[Stmt]:
+        """Of the matrix whose elements the source gives."""
+        if self.n <= BLOCK:
+            return [s for k in range(self.n) for s in self._column(Index(const=k), source)]
+        return each("k", self.n, lambda k: self._column(k, source))
 
-    def element(i: Index) -> list[Stmt]:
-        terms = each("p", 0, k, lambda p: reduced(i, p), UNROLL)
-        return [total.put(source(i, at)), *terms, lower.put(total.value(), i, at)]
+    def _column(self, k: Index, source: Callable[[Index, Index], Node]) -> list[Stmt]:
+        lower, total = self.lower, self.total
+        pivot, zero = lower.value(k, k), const(0, lower.buf.dtype)
+        wrong = node(Op.OR, (node(Op.LT, (pivot, zero)), node(Op.EQ, (pivot, zero))))
 
-    pivot = lower.value(at, at)
-    wrong = node(Op.OR, (node(Op.LT, (pivot, zero)), node(Op.EQ, (pivot, zero))))
-    return [
-        *each("i", k, lower.columns, element),
-        pivots.flagged(k, wrong),
-        lower.put(node(Op.SQRT, (pivot,)), at, at),
-        *each(
-            "i",
-            k + 1,
-            lower.columns,
-            lambda i: [lower.put(node(Op.DIV, (lower.value(i, at), pivot)), i, at)],
-        ),
-    ]
+        def element(i: Index) -> list[Stmt]:
+            def reduced(p: Index) -> list[Stmt]:
+                return [total.put(less(total.value(), lower.value(i, p), lower.value(k, p)))]
+
+            terms = self._before(k, reduced)
+            return [total.put(source(i, k)), *terms, lower.put(total.value(), i, k)]
+
+        def divided(i: Index) -> list[Stmt]:
+            return [lower.put(node(Op.DIV, (lower.value(i, k), pivot)), i, k)]
+
+        return [
+            *below(k - 1, self.n, element),
+            self.pivots.flagged(k, wrong),
+            lower.put(node(Op.SQRT, (pivot,)), k, k),
+            *below(k, self.n, divided),
+        ]
+
+    def _before(self, k: Index, body: Body) -> list[Stmt]:
+        """A body for the numbers below k."""
+        if not k.terms:
+            return each("p", k.const, body, UNROLL)
+        v = Var("p", self.n)
+        return [For(v, self.n, SERIAL, body(var(v)), base=Index(const=self.n) - k, total=self.n)]

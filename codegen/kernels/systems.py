@@ -1,10 +1,9 @@
 """Systems of linear equations taken apart: where matrices and right-hand sides are, and the
 statements for one system. In: a Kernel of one SOLVE or CHOLESKY, private memory. Out: statements.
 
-    a[i, j] = source[i, j]
-    elimination.py: its factors; the number of the first bad pivot, 0 where there is none
-    for columns c:  x[i, c] = b[order[i], c]; substitution; result[i, c] = x[i, c]
-    check           that number
+solve         for blocks of right-hand sides: load both; eliminate; substitute; store
+cholesky      load and factor, column by column; store
+check         the number of the first bad pivot, which is 0 where there is none
 """
 
 from __future__ import annotations
@@ -13,30 +12,27 @@ from collections.abc import Callable
 from math import prod
 
 from ...ir.graph import dtype as dt
-from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, const, node
-from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.index import Index, unravel
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import cost
-from ...ir.loops.loop import SERIAL, UNROLL, Alloc, Check, For, Param, Stmt, Store
+from ...ir.loops.loop import UNROLL, Alloc, Check, Param, Stmt, Store
 from .elimination import (
-    BLOCK,
     INTEGERS,
-    UNROLLED_ROWS,
     Array,
+    Cholesky,
     Elimination,
-    cholesky,
+    Memory,
     each,
     register,
-    substituted,
 )
-from .evaluate import as_index, counter
+from .evaluate import counter
 from .single_op import SingleOpKernel
 
 SITE = Param("pivots")  # the number of the kernel's check
 
-# what gives private memory: a name, a dtype, rows, columns
-Memory = Callable[[str, DType, int, int], Array]
+MOST_SIDES = 32  # right-hand sides of a block: the matrix is eliminated anew for each
+WHOLE_ROWS = 4  # matrices of so few rows are loaded as one row of all elements
 
 
 class Systems(SingleOpKernel):
@@ -64,9 +60,9 @@ class Systems(SingleOpKernel):
         return cost(self.node) * self.n * self.columns
 
     @property
-    def width(self) -> int:
-        """The columns that are solved at once: all blocks are equal."""
-        return max(w for w in range(1, BLOCK + 1) if self.columns % w == 0)
+    def sides(self) -> int:
+        """The right-hand sides of a block: all blocks are equal."""
+        return max(w for w in range(1, MOST_SIDES + 1) if self.columns % w == 0)
 
     def at(self, system: Index, i: Index, j: Index) -> list[Index]:
         """Of an element of a system."""
@@ -81,50 +77,47 @@ class Systems(SingleOpKernel):
 
     def body(self, system: Index, memory: Memory) -> list[Stmt]:
         """All of one system."""
-        dtype = self.node.dtype
-        a, bad = memory("a", dtype, self.n, self.n), register("bad", INTEGERS[dtype])
+        bad = register("bad", INTEGERS[self.node.dtype])
         work = self._solved if self.node.op is Op.SOLVE else self._factored
         check = Check(cast(bad.value(), dt.int64), 1, SITE, system)
-        return [*a.alloc(), Alloc(bad.buf, 0), *work(system, a, bad, memory), check]
+        return [Alloc(bad.buf, 0), *work(system, bad, memory), check]
 
-    def _solved(self, system: Index, a: Array, bad: Array, memory: Memory) -> list[Stmt]:
-        order = memory("order", bad.buf.dtype, self.n, 1)
-        x = memory("x", a.buf.dtype, self.n, self.width)
-        block = Var("c", self.columns // self.width)
-        first = var(block) * self.width if block.extent > 1 else Index()
+    def _solved(self, system: Index, bad: Array, memory: Memory) -> list[Stmt]:
+        e = Elimination(self.n, self.sides, bad, self.node.dtype, memory)
 
-        def loaded(i: Index, j: Index) -> list[Stmt]:
-            return [a.put(self.source(0, system, i, j), i, j)]
+        def matrix(i: Index, j: Index) -> list[Stmt]:
+            return [e.put(self.source(0, system, i, j), i, j)]
 
-        def right_side(i: Index, j: Index) -> list[Stmt]:
-            row = as_index(cast(order.value(i), dt.int64), self.n)
-            return [x.put(self.source(1, system, row, first + j), i, j)]
+        def block(b: Index) -> list[Stmt]:
+            first = b * self.sides
 
-        def stored(i: Index, j: Index) -> list[Stmt]:
-            return [self.result(x.value(i, j), system, i, first + j)]
+            def side(i: Index, j: Index) -> list[Stmt]:
+                return [e.put(self.source(1, system, i, first + j), i, j + self.n)]
 
-        columns = [
-            *cells(self.n, self.width, right_side),
-            *substituted(a, x),
-            *cells(self.n, self.width, stored),
-        ]
-        return [
-            *order.alloc(),
-            *x.alloc(),
-            *cells(self.n, self.n, loaded),
-            *Elimination(a, order, bad).statements(),
-            *([For(block, block.extent, SERIAL, columns)] if block.extent > 1 else columns),
-        ]
+            def solution(i: Index, j: Index) -> list[Stmt]:
+                return [self.result(e.element(i, j + self.n), system, i, first + j)]
 
-    def _factored(self, system: Index, a: Array, bad: Array, memory: Memory) -> list[Stmt]:
-        zero = const(0, a.buf.dtype)
+            return [
+                *cells(self.n, self.n, matrix),
+                *cells(self.n, self.sides, side),
+                *e.eliminated(),
+                *e.substituted(),
+                *cells(self.n, self.sides, solution),
+            ]
+
+        return [*e.alloc(), *each("s", self.columns // self.sides, block)]
+
+    def _factored(self, system: Index, bad: Array, memory: Memory) -> list[Stmt]:
+        c, zero = Cholesky(self.n, bad, self.node.dtype, memory), const(0, self.node.dtype)
 
         def stored(i: Index, j: Index) -> list[Stmt]:
             above = node(Op.LT, (counter(i), counter(j)))
-            return [self.result(node(Op.WHERE, (above, zero, a.value(i, j))), system, i, j)]
+            factor = node(Op.WHERE, (above, zero, c.lower.value(i, j)))
+            return [self.result(factor, system, i, j)]
 
         return [
-            *cholesky(a, bad, lambda i, j: self.source(0, system, i, j)),
+            *c.alloc(),
+            *c.factored(lambda i, j: self.source(0, system, i, j)),
             *cells(self.n, self.n, stored),
         ]
 
@@ -132,8 +125,7 @@ class Systems(SingleOpKernel):
 def cells(rows: int, columns: int, body: Callable[[Index, Index], list[Stmt]]) -> list[Stmt]:
     """A body for every element of a matrix; a small one is seen as one row, which lanes load and
     store as vectors."""
-    if rows * columns <= UNROLLED_ROWS**2:
-        cell = Var("e", rows * columns)
-        i, j = unravel(var(cell) if cell.extent > 1 else Index(), (rows, columns))
-        return [For(cell, cell.extent, UNROLL, body(i, j))]
-    return each("i", 0, rows, lambda i: each("j", 0, columns, lambda j: body(i, j), UNROLL))
+    if max(rows, columns) <= WHOLE_ROWS:
+        shape = rows, columns
+        return each("e", rows * columns, lambda e: body(*unravel(e, shape)), UNROLL)
+    return each("i", rows, lambda i: each("j", columns, lambda j: body(i, j)))

@@ -28,40 +28,36 @@ def solve(a: Array, b: Array) -> Solved:
 
     a: (systems, n, n), b: (systems, n, m).
     """
-    a, n = a.copy(), a.shape[-1]
-    every = np.arange(len(a))
-    rows = np.tile(np.arange(n), (len(a), 1))
+    n, every = a.shape[-1], np.arange(len(a))
+    both = np.concatenate([a, b], 2)
     bad = np.zeros(len(a), np.int64)
     for k in range(n):
-        place = _pivot(np.abs(a[:, k:, k])) + k
-        for x in (a, rows):
-            x[every, place], x[every, k] = x[every, k], x[every, place]
-        bad = np.where((bad == 0) & (a[:, k, k] == 0), k + 1, bad)
-        a[:, k + 1 :, k] /= a[:, k, k, None]
-        a[:, k + 1 :, k + 1 :] -= a[:, k + 1 :, k, None] * a[:, None, k, k + 1 :]
-    return Solved(_substituted(a, b[every[:, None], rows]), bad)
+        place = _pivot(np.abs(both[:, k:, k])) + k
+        both[every, place], both[every, k] = both[every, k], both[every, place]
+        bad = np.where((bad == 0) & (both[:, k, k] == 0), k + 1, bad)
+        factors = both[:, k + 1 :, k] / both[:, k, k, None]
+        both[:, k + 1 :, k + 1 :] -= factors[:, :, None] * both[:, None, k, k + 1 :]
+    return Solved(_substituted(both[:, :, :n], both[:, :, n:]), bad)
 
 
 def _pivot(sizes: Array) -> Array:
-    """Where the first greatest is; a NaN is chosen if it comes first, and never replaced."""
+    """Where the greatest is: of equals the first one, else the last. A NaN is chosen if it comes
+    first, and never replaced."""
     place, best = np.zeros(len(sizes), np.int64), sizes[:, 0]
-    for i in range(1, sizes.shape[1]):
+    for i in reversed(range(1, sizes.shape[1])):
         bigger = best < sizes[:, i]
         place, best = np.where(bigger, i, place), np.where(bigger, sizes[:, i], best)
     return place
 
 
-def _substituted(lu: Array, x: Array) -> Array:
-    """Forward through the lower factor, whose diagonal is 1, then backward through the upper."""
-    n = lu.shape[-1]
-    for i in range(n):
-        for k in range(i):
-            x[:, i] -= lu[:, i, k, None] * x[:, k]
+def _substituted(upper: Array, x: Array) -> Array:
+    """From the last row on, into x."""
+    n = upper.shape[-1]
     for i in reversed(range(n)):
-        for k in reversed(range(i + 1, n)):
-            x[:, i] -= lu[:, i, k, None] * x[:, k]
-        x[:, i] /= lu[:, i, i, None]
-    return x
+        for p in reversed(range(i + 1, n)):
+            x[:, i] -= upper[:, i, p, None] * x[:, p]
+        x[:, i] /= upper[:, i, i, None]
+    return x.copy()
 
 
 def cholesky(a: Array) -> Solved:

@@ -3,19 +3,14 @@ threads."""
 
 from __future__ import annotations
 
-import graphs as g
 import numpy as np
 import pytest
 from effort import rarely
-from harness import Array, check, compiled, execute, interpret, leaf, oracle, schedules
+from harness import Array, check, leaf, oracle, schedules
 from weft.ir.graph import dtype as dt
-from weft.ir.graph import graph
 from weft.ir.graph.dtype import DType
-from weft.ir.graph.graph import Node, node
+from weft.ir.graph.graph import node
 from weft.ir.graph.op import Op
-from weft.ir.graph.shapes import GraphError
-from weft.ir.regions.batch import batched
-from weft.runtime.failures import CheckFailed
 
 FLOATS = (dt.float32, dt.float64)
 TOLERANCE = {dt.float32: 1e-3, dt.float64: 1e-10}
@@ -41,7 +36,9 @@ def drawn(count: int, n: int, m: int, dtype: DType) -> Array:
 
 
 @pytest.mark.parametrize("d", FLOATS, ids=lambda d: d.name)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, *rarely(5, 6, 7), 8, 9, *rarely(10, 11, 12), 13, *rarely(14, 15), 16, 17, 32])
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, 4, *rarely(5, 6, 7), 8, 9, *rarely(10, 11, 12), 13, *rarely(14, 15), 16, 17, 32]
+)
 def test_solutions_are_those_of_the_oracle_and_of_numpy(n: int, d: DType) -> None:
     for count, m in ((5, 1), (37, 3), (19, n)):
         a, b = leaf(count, n, n, dtype=d), leaf(count, n, m, dtype=d)
@@ -54,7 +51,9 @@ def test_solutions_are_those_of_the_oracle_and_of_numpy(n: int, d: DType) -> Non
 
 
 @pytest.mark.parametrize("d", FLOATS, ids=lambda d: d.name)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, *rarely(5, 6, 7), 8, 9, *rarely(10, 11, 12), 13, *rarely(14, 15), 16, 17, 32])
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, 4, *rarely(5, 6, 7), 8, 9, *rarely(10, 11, 12), 13, *rarely(14, 15), 16, 17, 32]
+)
 def test_factors_are_those_of_the_oracle_and_of_numpy(n: int, d: DType) -> None:
     a = leaf(37, n, n, dtype=d)
     env = {a: positive(37, n, d)}
