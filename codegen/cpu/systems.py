@@ -6,13 +6,12 @@ for chunk: lanes over systems: load; eliminate; substitute; store; check
 
 from __future__ import annotations
 
-from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, var
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import LANES, For, Loops
 from ...wording import plural
-from ..kernels.elimination import Array, register
+from ..kernels.elimination import registers
 from ..kernels.lowered import Lowered
 from ..kernels.systems import SITE, Systems
 from ..llvm.target import Target
@@ -27,15 +26,11 @@ def lower_systems(
     chunk = Chunks(s.count, s.work, tuning.min_chunks, multiple=target.lanes_of([s.node.dtype]))
     lane = Var("l", chunk.size)
     if s.count > 1:
-        body = s.body(chunk.first + var(lane), _registers)
+        body = s.body(chunk.first + var(lane), registers)
         lanes = For(lane, chunk.size, LANES, body, base=chunk.first, total=chunk.total)
         phase = chunk.phase([lanes], wrap=False)
     else:
-        phase = chunk.phase(s.body(Index(), _registers))
+        phase = chunk.phase(s.body(Index(), registers))
     text = f": {plural(s.count, 'system')} of {s.n} unknowns, a lane a system, {chunk.describe()}"
     loops = Loops(kernel.name, s.buffers, (*chunk.params, SITE), [phase])
     return Lowered(loops, chunk.values, [s.count * s.work], text)
-
-
-def _registers(name: str, dtype: DType, rows: int, columns: int) -> Array:
-    return Array(register(name, dtype, rows * columns).buf, columns)

@@ -24,6 +24,7 @@ from .schedules.rows_with_sums import lower_summed
 from .schedules.scan import lower_scan
 from .schedules.scatter import lower_scatter
 from .schedules.sort import lower_sort
+from .schedules.systems import lower_systems
 from .target import CudaTarget
 
 SUMMED = Schedule("summed", always(lower_summed))
@@ -32,6 +33,7 @@ SCAN = Schedule("scan", always(lower_scan))
 SCATTER = Schedule("scatter", always(lower_scatter))
 PUT = Schedule("put", always(lower_put))
 SORT = Schedule("sort", always(lower_sort))
+SYSTEMS = Schedule("systems", always(lower_systems))
 CHECKS = Schedule("checks", always(lower_checks))
 CUDA: tuple[Schedule[...], ...] = (
     *ROWS_AND_MAPS,
@@ -42,6 +44,7 @@ CUDA: tuple[Schedule[...], ...] = (
     SCATTER,
     PUT,
     SORT,
+    SYSTEMS,
     CHECKS,
 )
 
@@ -68,6 +71,8 @@ class CudaLowering:
                 return choose([PUT], kernel, strides)
             case "sort":
                 return choose([SORT], kernel, strides)
+            case "systems":
+                return choose([SYSTEMS], kernel, strides)
         return (
             choose([SUMMED], kernel, strides, self.target)
             if kernel.columns

@@ -59,6 +59,11 @@ def register(name: str, dtype: DType, size: int = 1) -> Array:
     return Array(Buf(name, dtype, size, REG))
 
 
+def registers(name: str, dtype: DType, rows: int, columns: int) -> Array:
+    """A matrix of a lane's own; what a processor has no register for is on the stack."""
+    return Array(Buf(name, dtype, rows * columns, REG), columns)
+
+
 # what gives private memory: a name, a dtype, rows, columns
 Memory = Callable[[str, DType, int, int], Array]
 

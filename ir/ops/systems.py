@@ -1,5 +1,5 @@
-"""Systems of linear equations in NumPy. In: stacks of matrices. Out: their solutions or factors; the
-first pivot that is not as it should be.
+"""Systems of linear equations in NumPy. In: stacks of matrices. Out: their solutions or factors,
+and the first pivot that is not as it should be.
 
 All systems of a stack at once, one rounded operation after the other, in the order that compiled
 kernels have too, so that both give the same bits (Golub and Van Loan, Matrix Computations, 3.4 and

@@ -165,6 +165,7 @@ CASES = [
     Case("scan-of-lines", _scan_of_lines, "scan", {"scan.MANY_LINES": 16}),
     Case("ranks", cpu.sort_short, "sort"),
     Case("sorts", _sorts, "sort", SMALL_SORT),
+    Case("systems", cpu.systems_of_equations, "systems"),
     Case("put", _put, "put"),
     Case("scatter-walks", _scatters, "scatter"),
     Case("scatter-sorted", _scatters, "scatter", SMALL_SORT | {"scatter.MOST_STEPS": 0}),

@@ -24,6 +24,7 @@ from cpu_schedules import (
     sort_blocks,
     sort_long,
     sort_short,
+    systems_of_equations,
 )
 from harness import (
     assert_close,
@@ -93,6 +94,7 @@ def test_a_softmax_keeps_the_exps_of_a_row_that_leaves_room_in_the_level_2_cache
         (scatter, "scatter"),
         (sort_short, "sort"),
         (sort_blocks, "sort"),
+        (systems_of_equations, "systems"),
         (packed, "packed"),
         (dot, "dot"),
     ],
@@ -105,7 +107,17 @@ def test_each_schedule_is_chosen(case: Graph, kind: str) -> None:
 # ---------------------------------------------------------------- determinism
 
 
-SHAPED = [rows, columns, packed, dot, convolution, sort_short, sort_long, sort_blocks]
+SHAPED = [
+    rows,
+    columns,
+    packed,
+    dot,
+    convolution,
+    sort_short,
+    sort_long,
+    sort_blocks,
+    systems_of_equations,
+]
 
 
 @pytest.mark.parametrize("case", SHAPED, ids=lambda c: c.__name__)
