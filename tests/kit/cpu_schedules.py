@@ -83,23 +83,14 @@ def sort_blocks() -> list[Node]:
     ]
 
 
-def _dominant(a: Node) -> Node:
-    """A matrix plus twice as many on its diagonal as it has rows: no pivot is small."""
-    n = a.shape[-1]
-    row, column = (graph.expand(node(Op.IOTA, arg=n), ((i, n),)) for i in (1, 0))
-    eye = graph.cast(node(Op.EQ, (row, column)), a.dtype)
-    eye = graph.expand(eye, tuple(enumerate(a.shape[:-2])))
-    return g.add(a, g.mul(eye, g.like(2 * n, eye)))
-
-
 def systems_of_equations() -> list[Node]:
-    a = _dominant(leaf(2, 3, 9, 9))
+    a = g.dominant(leaf(2, 3, 9, 9))
     return [
         node(Op.SOLVE, (a, leaf(2, 3, 9, 4))),
-        node(Op.SOLVE, (_dominant(leaf(5, 3, 3)), leaf(5, 3, 1))),
-        node(Op.SOLVE, (_dominant(leaf(6, 6)), leaf(6, 33))),
+        node(Op.SOLVE, (g.dominant(leaf(5, 3, 3)), leaf(5, 3, 1))),
+        node(Op.SOLVE, (g.dominant(leaf(6, 6)), leaf(6, 33))),
         node(Op.CHOLESKY, (a,)),
-        node(Op.CHOLESKY, (_dominant(leaf(7, 2, 2)),)),
+        node(Op.CHOLESKY, (g.dominant(leaf(7, 2, 2)),)),
     ]
 
 

@@ -131,3 +131,12 @@ def cross_entropy(x: Node, labels: Node) -> Node:
     shifted = sub(x, over_last("max", x))
     score = sub(pick(shifted, labels), log(graph.reduce("add", exp(shifted), (1,))))
     return scale(graph.reduce("add", node(Op.NEG, (score,)), (0,)), 1 / x.shape[0])
+
+
+def dominant(a: Node) -> Node:
+    """A matrix plus twice as many on its diagonal as it has rows: no pivot is small."""
+    n = a.shape[-1]
+    row, column = (graph.expand(node(Op.IOTA, arg=n), ((i, n),)) for i in (1, 0))
+    eye = graph.cast(node(Op.EQ, (row, column)), a.dtype)
+    eye = graph.expand(eye, tuple(enumerate(a.shape[:-2])))
+    return add(a, mul(eye, like(2 * n, eye)))

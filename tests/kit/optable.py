@@ -385,6 +385,38 @@ def _sort_rows(d: DType) -> list[Row]:
     return rows
 
 
+def _system_rows(d: DType) -> list[Row]:
+    """Of matrices with a great diagonal; a factor reads one triangle alone."""
+    a, b = Spec((2, 3, 3), d, "unit"), Spec((2, 3, 2), d)
+
+    def solved(x: Array, y: Array) -> Array:
+        return np.linalg.solve(x + 6 * np.eye(3), y)
+
+    def factor(x: Array) -> Array:
+        return np.linalg.cholesky(np.tril(x) + np.tril(x, -1).swapaxes(1, 2) + 6 * np.eye(3))
+
+    return [
+        Row(
+            f"solve-{d.name}",
+            lambda x, y: node(Op.SOLVE, (g.dominant(x), y)),
+            _in_double(solved),
+            (a, b),
+            ulp=16,
+            magnitude=1.0,
+            specials=False,
+        ),
+        Row(
+            f"cholesky-{d.name}",
+            lambda x: node(Op.CHOLESKY, (g.dominant(x),)),
+            _in_double(factor),
+            (a,),
+            ulp=16,
+            magnitude=1.0,
+            specials=False,
+        ),
+    ]
+
+
 def _stable(axis: int, descending: bool) -> Callable[[Array], Any]:
     """By Python's sort of (is NaN, value) pairs, which is stable in both directions."""
 
@@ -645,6 +677,8 @@ def rows() -> list[Row]:
         table += _complex_rows(d)
     for d in dt.ALL:
         table += [] if d.is_complex else _sort_rows(d)
+    for d in FLOATS:
+        table += _system_rows(d)
     table.append(
         Row("any-bool", _op(Op.REDUCE, ("max", (1,))), lambda x: x.any(1), (Spec(_ODD, dt.bool_),))
     )
