@@ -275,7 +275,7 @@ def magnitude(x: Node) -> Node:
 
 
 class Cholesky:
-    """`lower` becomes the factor of a symmetric matrix, where a factor has elements."""
+    """`lower` is a symmetric matrix, and becomes its factor where a factor has elements."""
 
     def __init__(self, n: int, bad: Array, dtype: DType, memory: Memory) -> None:
         self.n, self.pivots = n, Pivots(bad)
@@ -284,13 +284,13 @@ class Cholesky:
     def alloc(self) -> list[Stmt]:
         return [*self.lower.alloc(), *self.total.alloc()]
 
-    def factored(self, source: Callable[[Index, Index], Node]) -> list[Stmt]:
-        """Of the matrix whose elements the source gives."""
+    def factored(self) -> list[Stmt]:
+        """Column by column."""
         if self.n <= BLOCK:
-            return [s for k in range(self.n) for s in self._column(Index(const=k), source)]
-        return each("k", self.n, lambda k: self._column(k, source))
+            return [s for k in range(self.n) for s in self._column(Index(const=k))]
+        return each("k", self.n, self._column)
 
-    def _column(self, k: Index, source: Callable[[Index, Index], Node]) -> list[Stmt]:
+    def _column(self, k: Index) -> list[Stmt]:
         lower, total = self.lower, self.total
         pivot, zero = lower.value(k, k), const(0, lower.buf.dtype)
         wrong = node(Op.OR, (node(Op.LT, (pivot, zero)), node(Op.EQ, (pivot, zero))))
@@ -300,7 +300,7 @@ class Cholesky:
                 return [total.put(less(total.value(), lower.value(i, p), lower.value(k, p)))]
 
             terms = self._before(k, reduced)
-            return [total.put(source(i, k)), *terms, lower.put(total.value(), i, k)]
+            return [total.put(lower.value(i, k)), *terms, lower.put(total.value(), i, k)]
 
         def divided(i: Index) -> list[Stmt]:
             return [lower.put(node(Op.DIV, (lower.value(i, k), pivot)), i, k)]

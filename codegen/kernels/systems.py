@@ -2,7 +2,7 @@
 statements for one system. In: a Kernel of one SOLVE or CHOLESKY, private memory. Out: statements.
 
 solve         for blocks of right-hand sides: load both; eliminate; substitute; store
-cholesky      load and factor, column by column; store
+cholesky      load; factor; store
 check         the number of the first bad pivot, which is 0 where there is none
 """
 
@@ -18,6 +18,7 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import UNROLL, Alloc, Check, Param, Stmt, Store
 from .elimination import (
+    BLOCK,
     INTEGERS,
     Array,
     Cholesky,
@@ -110,6 +111,9 @@ class Systems(SingleOpKernel):
     def _factored(self, system: Index, bad: Array, memory: Memory) -> list[Stmt]:
         c, zero = Cholesky(self.n, bad, self.node.dtype, memory), const(0, self.node.dtype)
 
+        def loaded(i: Index, j: Index) -> list[Stmt]:
+            return [c.lower.put(self.source(0, system, i, j), i, j)]
+
         def stored(i: Index, j: Index) -> list[Stmt]:
             above = node(Op.LT, (counter(i), counter(j)))
             factor = node(Op.WHERE, (above, zero, c.lower.value(i, j)))
@@ -117,15 +121,24 @@ class Systems(SingleOpKernel):
 
         return [
             *c.alloc(),
-            *c.factored(lambda i, j: self.source(0, system, i, j)),
+            *cells(self.n, self.n, loaded),
+            *c.factored(),
             *cells(self.n, self.n, stored),
         ]
 
 
 def cells(rows: int, columns: int, body: Callable[[Index, Index], list[Stmt]]) -> list[Stmt]:
-    """A body for every element of a matrix; a small one is seen as one row, which lanes load and
-    store as vectors."""
+    """A body for every element of a matrix, in unrolled pieces of rows, which lanes load and store
+    as vectors; a small one is seen as one row."""
     if max(rows, columns) <= WHOLE_ROWS:
         shape = rows, columns
         return each("e", rows * columns, lambda e: body(*unravel(e, shape)), UNROLL)
-    return each("i", rows, lambda i: each("j", columns, lambda j: body(i, j)))
+    width = max(w for w in range(1, BLOCK + 1) if columns % w == 0)
+
+    def row(i: Index) -> list[Stmt]:
+        def block(b: Index) -> list[Stmt]:
+            return each("j", width, lambda j: body(i, b * width + j), UNROLL)
+
+        return each("b", columns // width, block)
+
+    return each("i", rows, row)

@@ -185,7 +185,7 @@ class Emitter(Simple):
         lanes = self.scope.lanes
         if lanes is None or any(first_lanes(t, lanes.w) is None for t in lanes.tails):
             return []
-        return stores_of_rows(s, lanes.var)
+        return stores_of_rows(s, lanes.var, lanes.w)
 
     def tell(self, s: For, what: str) -> None:
         """A comment, where loops have notes."""

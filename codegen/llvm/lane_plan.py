@@ -44,6 +44,8 @@ class Plan:
     uses: dict[Buf, Use] = field(default_factory=dict)
     # first elements of rows of a lane that are read whole
     rows: dict[Buf, list[Index]] = field(default_factory=dict)
+    # and of those that lie apart, with their lengths
+    apart: dict[Buf, list[tuple[Index, int]]] = field(default_factory=dict)
 
     def slice_width(self, buf: Buf, target: Target) -> int:
         """The vectors by which a private array is filled."""
@@ -104,23 +106,26 @@ def plan_phase(phase: For, target: Target) -> Plan:
         plan.groups[s.var] = max(
             straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1)
         )
-        for buf, firsts in _whole_rows(s).items():
-            plan.rows.setdefault(buf, []).extend(firsts)
+        for row, buf, index in _rows_read(s):
+            first = index - Index({row.var: 1})
+            if is_column(index, row, s.var):
+                plan.rows.setdefault(buf, []).append(first)
+            elif is_apart(index, row, s.var):
+                assert isinstance(row.extent, int)
+                plan.apart.setdefault(buf, []).append((first, row.extent))
     if any(isinstance(s, Alloc) and s.buf.space == REG for s in statements(phase.body)):
         _visit(plan, phase.body, None, set())
     return plan
 
 
-def _whole_rows(loop: For) -> dict[Buf, list[Index]]:
-    """The first elements of rows that a LANES loop reads whole, in unrolled loops over their
-    elements."""
-    firsts: dict[Buf, list[Index]] = {}
-    for s in statements(loop.body):
-        if isinstance(s, For) and takes_rows(s):
-            for buf, index in _plain_loads(s.body):
-                if is_column(index, s, loop.var):
-                    firsts.setdefault(buf, []).append(index - Index({s.var: 1}))
-    return firsts
+def _rows_read(loop: For) -> list[tuple[For, Buf, Index]]:
+    """What a LANES loop reads of arguments in unrolled loops: (such a loop, buffer, index)."""
+    return [
+        (s, buf, index)
+        for s in statements(loop.body)
+        if isinstance(s, For) and takes_rows(s)
+        for buf, index in _plain_loads(s.body)
+    ]
 
 
 def takes_rows(s: For) -> bool:
@@ -139,6 +144,14 @@ def is_column(index: Index, s: For, lane: Var) -> bool:
     assert isinstance(s.extent, int)
     rest = index - Index({s.var: 1, lane: s.extent})
     return rest.vars().isdisjoint((s.var, lane)) and not index.values()
+
+
+def is_apart(index: Index, s: For, lane: Var) -> bool:
+    """The same for rows with something between them."""
+    assert isinstance(s.extent, int)
+    rest = index - Index({s.var: 1, lane: index.coef(lane)})
+    alone = rest.vars().isdisjoint((s.var, lane)) and not index.values()
+    return alone and index.coef(lane) > s.extent
 
 
 def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:

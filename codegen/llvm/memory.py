@@ -35,6 +35,7 @@ from .access import (
 )
 from .combine import across_lanes, combined, identity, totals
 from .lanes import active, any_live, both, far_ranges, mask_value, pointer, tail_of
+from .rows_apart import load_apart, row_apart
 from .short_rows import load_column, row_of
 from .values import Val, const_text, elem_type, integer, memory_type
 
@@ -66,6 +67,9 @@ def load(fn: Function, n: Node, group: int) -> Val:
         return to_register(a, load_uniform(a))
     if buf.space == GLOBAL and a.live is not None and a.live.w > 1:
         a.some = any_live(fn.scope, far_ranges(mask, index), group)
+    apart = row_apart(a) if stride and fn.plan.apart else None
+    if apart is not None:
+        return to_register(a, load_apart(a, *apart, stride or 1))
     first = row_of(a) if stride and fn.plan.rows else None
     return to_register(
         a, load_strided(a, stride) if first is None else load_column(a, first, stride or 1)

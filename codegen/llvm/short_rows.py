@@ -22,8 +22,9 @@ from .access import (
     store_first,
     to_memory,
 )
-from .lane_plan import is_column, takes_rows
+from .lane_plan import is_apart, is_column, takes_rows
 from .lanes import pointer
+from .rows_apart import store_apart
 from .values import Val
 from .writer import Writer
 
@@ -76,9 +77,9 @@ def _part(a: Access, at: Index, left: int) -> Val:
 # ---------------------------------------------------------------- stores
 
 
-def stores_of_rows(s: For, lane: Var) -> list[int]:
-    """Which statements of a loop store the columns of rows. What they store is not read in the
-    loop."""
+def stores_of_rows(s: For, lane: Var, w: int) -> list[int]:
+    """Which statements of a loop store the columns of rows, one behind the other, or apart and at
+    least a vector of w elements long. What they store is not read in the loop."""
     if not takes_rows(s):
         return []
     read = reads(s.body)
@@ -89,7 +90,7 @@ def stores_of_rows(s: For, lane: Var) -> list[int]:
         and t.buf.space == GLOBAL
         and t.buf not in read
         and not t.mask
-        and is_column(t.index, s, lane)
+        and (is_column(t.index, s, lane) or (is_apart(t.index, s, lane) and s.extent >= w))
     ]
 
 
@@ -98,6 +99,10 @@ def store_rows(fn: Function, s: Store, columns: list[Val], group: int) -> None:
     lanes, w = fn.scope.lanes, fn.writer
     assert lanes is not None
     a = Access(fn, s.buf, s.index, group, lanes.tails[group], 0)
+    stride = lanes.stride(s.index) or 0
+    if stride > len(columns):
+        store_apart(a, columns, stride)
+        return
     w.forget(s.buf)
     left = (first_lanes(a.live, lanes.w) or 0) * len(columns)
     vectors = _rows(w, [to_memory(a, w.splat(v, lanes.w)) for v in columns])

@@ -51,6 +51,15 @@ def test_pooled_places_are_stored_as_vectors() -> None:
     assert ((windows == top).numpy() == (windows.numpy() == top.numpy())).all()
 
 
+@pytest.mark.parametrize("columns", [4, 7, 8, 11, 16])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_parts_of_rows_that_lie_apart(columns: int, dtype: str) -> None:
+    x = (random.standard_normal((5001, 40)) * 50).astype(dtype)
+    part, t = x[:, 3 : 3 + columns], wf.tensor(x)[:, 3 : 3 + columns]
+    assert np.allclose(t.sum(axis=1).numpy(), part.astype(np.float64).sum(axis=1), atol=1e-3)
+    assert (t.max(axis=1).numpy() == part.max(axis=1)).all()
+
+
 def test_parts_of_rows_are_read_where_they_are() -> None:
     x = random.standard_normal((5000, 8)).astype(np.float32)
     t = wf.tensor(x)
