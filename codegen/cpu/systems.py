@@ -11,11 +11,15 @@ from ...ir.graph.index import Index, Var, var
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import LANES, For, Loops
 from ...wording import plural
+from ..kernels import loop_axes
 from ..kernels.elimination import registers
 from ..kernels.lowered import Lowered
 from ..kernels.systems import SITE, Systems
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning
+
+# of a chunk: fewer would be straight-line code of all at once, whose matrices fit in no cache
+VECTORS = 8
 
 
 def lower_systems(
@@ -23,7 +27,9 @@ def lower_systems(
 ) -> Lowered:
     """Loops of a SOLVE or CHOLESKY; the schedule depends on the shape alone."""
     s = Systems.of(kernel, strides)
-    chunk = Chunks(s.count, s.work, tuning.min_chunks, multiple=target.lanes_of([s.node.dtype]))
+    w = target.lanes_of([s.node.dtype])
+    row_work = min(float(s.work), loop_axes.CHUNK_WORK / (VECTORS * w))
+    chunk = Chunks(s.count, row_work, tuning.min_chunks, multiple=w)
     lane = Var("l", chunk.size)
     if s.count > 1:
         body = s.body(chunk.first + var(lane), registers)

@@ -110,7 +110,7 @@ def plan_phase(phase: For, target: Target) -> Plan:
             first = index - Index({row.var: 1})
             if is_column(index, row, s.var):
                 plan.rows.setdefault(buf, []).append(first)
-            elif is_apart(index, row, s.var):
+            elif is_apart(index, row, s.var, plan.widths[s.var]):
                 assert isinstance(row.extent, int)
                 plan.apart.setdefault(buf, []).append((first, row.extent))
     if any(isinstance(s, Alloc) and s.buf.space == REG for s in statements(phase.body)):
@@ -146,12 +146,12 @@ def is_column(index: Index, s: For, lane: Var) -> bool:
     return rest.vars().isdisjoint((s.var, lane)) and not index.values()
 
 
-def is_apart(index: Index, s: For, lane: Var) -> bool:
-    """The same for rows with something between them."""
+def is_apart(index: Index, s: For, lane: Var, w: int) -> bool:
+    """The same for rows of at least w elements with something between them."""
     assert isinstance(s.extent, int)
     rest = index - Index({s.var: 1, lane: index.coef(lane)})
     alone = rest.vars().isdisjoint((s.var, lane)) and not index.values()
-    return alone and index.coef(lane) > s.extent
+    return alone and index.coef(lane) > s.extent >= w
 
 
 def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:

@@ -24,7 +24,7 @@ def row_apart(a: Access) -> tuple[Index, int] | None:
         return None
     for first, count in a.fn.plan.apart.get(a.buf, ()):
         column = a.index - first
-        if not column.terms and 0 <= column.const < count and count >= a.lanes:
+        if not column.terms and 0 <= column.const < count:
             return first, count
     return None
 

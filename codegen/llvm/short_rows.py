@@ -90,7 +90,7 @@ def stores_of_rows(s: For, lane: Var, w: int) -> list[int]:
         and t.buf.space == GLOBAL
         and t.buf not in read
         and not t.mask
-        and (is_column(t.index, s, lane) or (is_apart(t.index, s, lane) and s.extent >= w))
+        and (is_column(t.index, s, lane) or is_apart(t.index, s, lane, w))
     ]
 
 

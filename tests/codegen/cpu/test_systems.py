@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from effort import rarely
 from harness import (
+    TARGETS,
     Array,
     check,
     compiled,
@@ -88,6 +89,8 @@ def test_any_number_of_systems_gives_the_bits_of_the_oracle(count: int) -> None:
     check([x], env, threads=(1, 2, 3))
     check([x], env, threads=(1, 2, 3), strict=True)
     check([x], env, min_chunks=1, serial_threshold=None)  # as users run it
+    for target in TARGETS:
+        check([x], env, min_chunks=1, target=target)
 
 
 def test_no_system_gives_no_solution() -> None:
