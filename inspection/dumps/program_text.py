@@ -28,7 +28,7 @@ def program_text(c: Compiled) -> str:
     ]
     out += [f"arena of {plural(p.arena_bytes, 'byte')}", ""]
     for step, (name, call) in enumerate(zip(names, p.calls, strict=True)):
-        note = "  (checks indices: nothing runs after it if one is wrong)" if call.is_check else ""
+        note = "  (checks: nothing runs after it if one fails)" if call.is_check else ""
         if call.routined is not None:
             note = "  (of a library: nothing runs after it if it refuses a matrix)"
         out.append(f"step {step}  {name}{note}")

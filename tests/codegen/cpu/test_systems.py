@@ -3,6 +3,7 @@ threads."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import graphs as g
@@ -21,7 +22,9 @@ from harness import (
     normal_inputs,
     oracle,
     schedules,
+    values_of,
 )
+from weft.compiler.programs.interpreted import Interpreted
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.dtype import DType
@@ -29,9 +32,11 @@ from weft.ir.graph.graph import node
 from weft.ir.graph.op import Op
 from weft.ir.graph.shapes import GraphError
 from weft.ir.ops.interp import BadPivot
+from weft.ir.passes.bounds_checks import pivots_of
 from weft.ir.regions.batch import batched
 from weft.ir.regions.body import Carry, OpenLoop
 from weft.runtime.failures import CheckFailed
+from weft.runtime.image import packed_checks, unpacked_checks
 
 FLOATS = (dt.float32, dt.float64)
 ROWS = [1, 2, 3, 4, *rarely(5, 6, 7), 8, 9, *rarely(10, 11, 12), 13, *rarely(14, 15), 16, 17, 32]
@@ -196,6 +201,21 @@ def test_a_failing_system_in_a_loop_is_named_with_its_iteration() -> None:
     with pytest.raises(CheckFailed) as caught:
         execute(compiled(outputs), outputs, env)
     assert caught.value.iterations == (1,) and caught.value.value == 1
+
+
+def test_a_check_of_pivots_is_the_same_on_disk() -> None:
+    checks = [pivots_of(node(Op.CHOLESKY, (leaf(*shape, 3, 3),))) for shape in ((), (2, 5))]
+    packed = json.loads(json.dumps(packed_checks(checks, lambda _: 0)))
+    assert list(unpacked_checks(packed, lambda _: checks[0].site)) == checks
+
+
+def test_the_interpreter_names_the_same_system() -> None:
+    x = positive(4, 3, dt.float64)
+    x[2, 0, 0] = -1
+    a = leaf(4, 3, 3, dtype=dt.float64)
+    run = Interpreted([node(Op.CHOLESKY, (a,))], [a], values_of([a]), {})
+    with pytest.raises(CheckFailed, match=r"cholesky: pivot 1 of system \(2,\) is not positive"):
+        run.run([x.ctypes.data], [np.empty_like(x).ctypes.data])
 
 
 # ---------------------------------------------------------------- programs

@@ -85,6 +85,18 @@ def test_the_first_wrong_index_is_reported_whichever_block_finds_it(order: str) 
 
 
 @needs_compiler
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_first_singular_system_is_reported_whichever_block_finds_it(order: str) -> None:
+    a, b = leaf(300, 5, 5), leaf(300, 5, 1)
+    outputs = [node(Op.SOLVE, (a, b))]
+    matrices = np.broadcast_to(np.eye(5, dtype=np.float32), (300, 5, 5)).copy()
+    matrices[[120, 121, 250], :, 1] = 0
+    env = {a: matrices, b: np.ones((300, 5, 1), np.float32)}
+    with in_order(order, 5), pytest.raises(CheckFailed, match=r"pivot 2 of system \(120,\) is 0"):
+        execute(compiled(outputs), outputs, env)
+
+
+@needs_compiler
 def test_all_updates_may_fall_on_the_one_element_of_a_result() -> None:
     updates, index = leaf(17), leaf(17, dtype=dt.int64)
     outputs = [node(Op.SCATTER, (updates, index), ((0,), (1,)))]
