@@ -18,6 +18,8 @@ if "WEFT_TESTS_CACHE" not in os.environ:
     os.environ["WEFT_TESTS_CACHE"] = tempfile.mkdtemp(prefix="weft-tests-")
     atexit.register(shutil.rmtree, os.environ["WEFT_TESTS_CACHE"], ignore_errors=True)
 os.environ["WEFT_CACHE_DIR"] = os.environ["WEFT_TESTS_CACHE"]
+# SciPy reads it when it is first imported: its functions take Tensors then, and scikit-learn's.
+os.environ["SCIPY_ARRAY_API"] = "1"
 # Where no bytecode may stand beside the text, the processes of a run keep theirs together, lest
 # each compiles all of it again.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):

@@ -24,7 +24,7 @@ from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..functions import cumulative, gather, movement, products, rearrange, reductions, vectors
 from ..lazy import any_tensor, new_tensor, realize, state, transfers, whole_of_parts
-from ..operands.arguments import as_int, as_sequence
+from ..operands.arguments import as_bool, as_int, as_sequence
 from ..operands.broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from ..operands.likes import ArrayLike, DeviceLike, DTypeLike
 from ..selection import indexing, interpolation, nonzero, sets, sorting, statistics
@@ -192,9 +192,13 @@ class Tensor(Tracked):
             return wrap(transfers.placed(n, place), out._requires_grad)
         return of_storage(realize.read(out, partial(storage.moved, device=place)))
 
-    def astype(self, dtype: DTypeLike) -> Tensor:
+    def astype(self, dtype: DTypeLike, copy: builtins.bool = True) -> Tensor:
         """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x !=
-        0."""
+        0.
+
+        copy is NumPy's, and changes nothing here: Tensors share no elements.
+        """
+        as_bool("astype", "copy", copy)
         target = as_dtype(dtype)
         return (
             self if target is self.dtype else wrap(ew.cast(self.node, target), self._requires_grad)

@@ -342,3 +342,19 @@ def test_devices() -> None:
         and wf.ones(1).device == wf.devices()[0]
         and wf.ones(1).to("cpu").device == "cpu"
     )
+
+
+def test_what_numpy_copies_may_be_written_and_what_it_sees_may_not() -> None:
+    x = wf.tensor([1.0, 2.0])
+    for copied in (np.array(x), np.asarray(x, copy=True), x.numpy(copy=True)):
+        copied[0] = 5.0
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(x)[0] = 5.0
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_astype_takes_the_copy_of_numpy() -> None:
+    x = wf.tensor([1.5, 2.0])
+    assert x.astype(wf.int32, copy=False).tolist() == x.astype(wf.int32).tolist() == [1, 2]
+    with pytest.raises(wf.errors.DTypeError, match="copy must be True or False"):
+        x.astype(wf.int32, copy="no")
