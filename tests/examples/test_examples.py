@@ -58,6 +58,9 @@ def test_the_examples_of_the_readme_run_one_after_the_other(
         exec(compile(code, "README.md", "exec"), names)
     np.testing.assert_allclose(names["w"].numpy(), 1, atol=1e-3)
     assert float(capsys.readouterr().out.splitlines()[-1]) < 1e-5
+    assert np.mean(names["found"].numpy() == names["kinds"].numpy()) > 0.9
+    softmax = names["scores"].softmax(axis=1).numpy()
+    np.testing.assert_allclose(names["gradient"].numpy(), softmax, atol=1e-6)
 
 
 @needs_compiler
