@@ -3,7 +3,7 @@ wait."""
 
 from __future__ import annotations
 
-from science_calls import COMPLEX, FFT, LINALG, Client
+from science_calls import COMPLEX, FFT, LINALG, VIEW, Client
 
 SPECIAL = """
 special.bdtr(counts * 0 + 2, counts * 0 + 5, p)
@@ -263,6 +263,40 @@ signal.windows.tukey(9, xp=xp)
 signal.windows.taylor(9, xp=xp)
 signal.windows.chebwin(9, 60, xp=xp)
 signal.windows.lanczos(9, xp=xp)
+signal.windows.barthann(9, xp=xp)
+signal.windows.bartlett(9, xp=xp)
+signal.windows.blackman(9, xp=xp)
+signal.windows.blackmanharris(9, xp=xp)
+signal.windows.bohman(9, xp=xp)
+signal.windows.boxcar(9, xp=xp)
+signal.windows.cosine(9, xp=xp)
+signal.windows.exponential(9, xp=xp)
+signal.windows.flattop(9, xp=xp)
+signal.windows.general_gaussian(9, 1.5, 2.0, xp=xp)
+signal.windows.general_hamming(9, 0.6, xp=xp)
+signal.windows.hamming(9, xp=xp)
+signal.windows.kaiser_bessel_derived(10, 3.0, xp=xp)
+signal.windows.nuttall(9, xp=xp)
+signal.windows.parzen(9, xp=xp)
+signal.windows.triang(9, xp=xp)
+signal.besselap(3, xp=xp)
+signal.bilinear_zpk(few, few / 4, 1.0, 2.0)
+signal.buttap(3, xp=xp)
+signal.cheb1ap(3, 1, xp=xp)
+signal.cheb1ord(p[0], p[9], 3, 40)
+signal.cheb2ap(3, 30, xp=xp)
+signal.cheb2ord(p[0], p[9], 3, 40)
+signal.ellipap(3, 1, 30, xp=xp)
+signal.ellipord(p[0], p[9], 3, 40)
+signal.freqs_zpk(few, few / 4, 1.0, x)
+signal.freqz_sos(xp.asarray([[0.2, 0.3, 0.2, 1.0, -0.2, 0.1]]), 16)
+signal.freqz_zpk(few, few / 4, 1.0, 16)
+signal.iirdesign(p[4], p[9], 1, 30)
+signal.lp2bp_zpk(few, few / 4, 1.0)
+signal.lp2bs_zpk(few, few / 4, 1.0)
+signal.lp2hp_zpk(few, few / 4, 1.0)
+signal.lp2lp_zpk(few, few / 4, 1.0)
+signal.sos2zpk(xp.asarray([[0.2, 0.3, 0.2, 1.0, -0.2, 0.1]]))
 signal.get_window("hamming", 9, xp=xp)
 signal.abcd_normalize(square, m[:4, :1], m[:1, :], m[:1, :1])
 signal.bessel(3, p[8])
@@ -387,6 +421,19 @@ cluster.hierarchy.is_monotonic(cluster.hierarchy.ward(points))
 cluster.hierarchy.is_valid_linkage(cluster.hierarchy.ward(points))
 cluster.hierarchy.num_obs_linkage(cluster.hierarchy.ward(points))
 cluster.hierarchy.maxdists(cluster.hierarchy.ward(points))
+cluster.hierarchy.centroid(points)
+cluster.hierarchy.complete(points)
+cluster.hierarchy.weighted(points)
+cluster.hierarchy.median(points)
+cluster.hierarchy.average(points)
+cluster.hierarchy.dendrogram(cluster.hierarchy.ward(points), no_plot=True)
+cluster.hierarchy.from_mlab_linkage(cluster.hierarchy.to_mlab_linkage(cluster.hierarchy.ward(points)) + 0.0)
+cluster.hierarchy.is_isomorphic(classes, classes * 2)
+cluster.hierarchy.is_valid_im(cluster.hierarchy.inconsistent(cluster.hierarchy.ward(points)))
+cluster.hierarchy.leaders(cluster.hierarchy.ward(points), cluster.hierarchy.fcluster(cluster.hierarchy.ward(points), 2.0))
+cluster.hierarchy.maxRstat(cluster.hierarchy.ward(points), cluster.hierarchy.inconsistent(cluster.hierarchy.ward(points)), 1)
+cluster.hierarchy.maxinconsts(cluster.hierarchy.ward(points), cluster.hierarchy.inconsistent(cluster.hierarchy.ward(points)))
+cluster.hierarchy.to_tree(cluster.hierarchy.ward(points)).dist
 constants.convert_temperature(x, "Celsius", "Kelvin")
 constants.lambda2nu(x)
 constants.nu2lambda(x)
@@ -434,6 +481,25 @@ spatial.transform.Rotation.from_matrix(kernel).as_quat()
 spatial.transform.Rotation.from_euler("xyz", few).apply(points)
 spatial.transform.Rotation.from_mrp(few).inv().as_euler("xyz")
 spatial.transform.Slerp(xp.asarray([0.0, 1.0, 2.0]), spatial.transform.Rotation.from_rotvec(points[:3]))(few[:2]).as_quat()
+spatial.transform.Rotation.from_rotvec(few).as_mrp()
+spatial.transform.Rotation.from_davenport(xp.eye(3), "extrinsic", few).as_quat()
+spatial.transform.Rotation.from_rotvec(few).as_euler("zyx")
+spatial.transform.Rotation.from_rotvec(few).as_davenport(xp.eye(3), "extrinsic")
+spatial.transform.Rotation.from_rotvec(few).magnitude()
+spatial.transform.Rotation.from_rotvec(few).inv().as_quat()
+spatial.transform.Rotation.from_rotvec(few).apply(points)
+spatial.transform.Rotation.from_rotvec(points).approx_equal(spatial.transform.Rotation.from_rotvec(points))
+spatial.transform.Rotation.concatenate([spatial.transform.Rotation.from_rotvec(few), spatial.transform.Rotation.from_rotvec(few)]).as_quat()
+spatial.transform.Rotation.from_rotvec(points).mean().as_quat()
+spatial.transform.Rotation.from_rotvec(points)[2].as_quat()
+spatial.transform.Rotation.from_rotvec(points).reduce(spatial.transform.Rotation.from_rotvec(centres)).as_quat()
+spatial.transform.Rotation.align_vectors(points, points[:, ::-1])[1]
+spatial.transform.RigidTransform.from_rotation(spatial.transform.Rotation.from_rotvec(few)).as_matrix()
+spatial.transform.RigidTransform.from_components(few, spatial.transform.Rotation.from_rotvec(few)).as_components()[0]
+spatial.transform.RigidTransform.from_exp_coords(x[:6]).as_exp_coords()
+spatial.transform.RigidTransform.from_exp_coords(x[:6]).as_dual_quat()
+spatial.transform.RigidTransform.from_exp_coords(x[:6]).inv().apply(points)
+spatial.transform.RigidTransform.concatenate([spatial.transform.RigidTransform.from_translation(few), spatial.transform.RigidTransform.from_translation(few)]).as_matrix()
 spatial.transform.RigidTransform.from_translation(few).apply(points)
 spatial.transform.RigidTransform.from_exp_coords(x[:6]).as_matrix()
 """
@@ -446,24 +512,27 @@ PARTS = (
     *("cluster.vq", "cluster.hierarchy", "optimize.elementwise", "spatial.transform"),
     "signal.windows",
 )
-VIEW = "SciPy writes through a view"
 READ_ONLY = "SciPy needs memory that may be written"
 WAITS = {
     **dict.fromkeys(
         (
             "stats.epps_singleton_2samp",
             "linalg.orthogonal_procrustes",
-            "interpolate.RBFInterpolator",
             "signal.lfilter_zi",
             "signal.savgol_coeffs",
             "signal.savgol_filter",
             "signal.sosfilt_zi",
-            "signal.tf2sos",
-            "signal.tf2zpk",
             "spatial.transform.Rotation.from_matrix.as_quat",
             "spatial.transform.Rotation.from_euler.apply",
             "spatial.transform.Rotation.from_mrp.inv.as_euler",
             "spatial.transform.Slerp.as_quat",
+            "spatial.transform.Rotation.from_davenport.as_quat",
+            "spatial.transform.Rotation.from_rotvec.as_davenport",
+            "spatial.transform.Rotation.from_rotvec.approx_equal",
+            "spatial.transform.Rotation.from_rotvec.mean.as_quat",
+            "spatial.transform.Rotation.align_vectors",
+            "spatial.transform.RigidTransform.from_components.as_components",
+            "spatial.transform.RigidTransform.from_exp_coords.as_dual_quat",
         ),
         LINALG,
     ),
@@ -481,13 +550,20 @@ WAITS = {
         (
             *("ndimage.fourier_shift", "signal.bessel", "signal.butter", "signal.cheby1"),
             *("signal.cheby2", "signal.ellip", "signal.firwin2", "signal.freqs", "signal.freqz"),
-            *("signal.iirfilter", "signal.vectorstrength"),
+            *("signal.iirfilter", "signal.vectorstrength", "signal.besselap", "signal.buttap"),
+            *("signal.cheb1ap", "signal.cheb2ap", "signal.ellipap", "signal.freqs_zpk"),
+            *("signal.freqz_sos", "signal.freqz_zpk", "signal.iirdesign", "signal.lp2bp_zpk"),
+            *("signal.lp2bs_zpk", "signal.sos2zpk", "signal.tf2sos", "signal.tf2zpk"),
         ),
         COMPLEX,
     ),
     **dict.fromkeys(("interpolate.PchipInterpolator", "integrate.nsum"), VIEW),
     **dict.fromkeys(("signal.sosfilt", "signal.sosfiltfilt"), READ_ONLY),
+    "interpolate.RBFInterpolator": "SciPy calls `diag`, which the standard lacks",
     "signal.cspline2d": "SciPy gives an array of NumPy",
+    "spatial.transform.Rotation.from_rotvec.reduce.as_quat": (
+        "SciPy gives other values than for arrays of NumPy, whatever the namespace"
+    ),
 }
 SCIPY = Client(
     "SciPy",
