@@ -8,6 +8,7 @@ ones; by a mask it computes nothing, unless the values are as many as the Trues.
 
 from __future__ import annotations
 
+import weakref
 from functools import reduce
 from math import prod
 
@@ -29,8 +30,10 @@ from ..lazy.new_tensor import wrap
 from ..lazy.realize import realize
 from ..operands.broadcast import Operand, as_node, broadcast_to, spread
 from .index_key import Key, index_shape, parse
-from .nonzero import positions
+from .nonzero import MOST_REMEMBERED, positions
 
+# by mask, as the positions are: made of these alone, not of the mask
+_known: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()
 Line = tuple[str, int]  # of a file
 
 
@@ -68,11 +71,16 @@ def _indices(region: Node, k: Key) -> list[Node]:
 
 def _trues(mask: Node) -> Node:
     """The positions of the Trues of a flat mask."""
-    known = constant_of(mask)
-    if known is not None:
-        return node(Op.IOTA, (), mask.size if known else 0)
-    # changes nothing, but shows that no bounds check is needed
-    return clip(positions(mask), 0, mask.size - 1)
+    trues = _known.get(mask)
+    if trues is None:
+        known = constant_of(mask)
+        if known is not None:
+            return node(Op.IOTA, (), mask.size if known else 0)
+        # changes nothing, but shows that no bounds check is needed
+        trues = clip(positions(mask), 0, mask.size - 1)
+        if mask.size <= MOST_REMEMBERED:
+            _known[mask] = trues
+    return trues
 
 
 # ---------------------------------------------------------------- assignment

@@ -363,6 +363,17 @@ def test_inspection_tells_the_truth() -> None:
         info.dtypes(device="cuda:99")
 
 
+def test_the_default_float_is_the_one_that_is_set() -> None:
+    before = wf.get_default_dtype()
+    wf.set_default_dtype(wf.float64)
+    try:
+        made = (xp.asarray(1.5), xp.zeros(2), xp.linspace(0, 1, 3), xp.mean(xp.asarray([1, 2])))
+        assert {x.dtype for x in made} == {wf.float64}
+        assert xp.__array_namespace_info__().default_dtypes()["real floating"] is wf.float64
+    finally:
+        wf.set_default_dtype(before)
+
+
 def test_what_the_standard_calls_tuples_are_tuples() -> None:
     assert xp.broadcast_shapes((2, 1), (3,)) == (2, 3) and xp.broadcast_shapes() == ()
     assert type(xp.meshgrid(wf.ones(2))) is type(xp.broadcast_arrays(wf.ones(2))) is tuple
