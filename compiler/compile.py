@@ -33,6 +33,7 @@ from ..ir.passes.recompute_maps import recompute_maps
 from ..ir.passes.recompute_spaces import recompute_spaces
 from ..ir.passes.rows_as_masks import rows_as_masks
 from ..ir.passes.simplify import simplify
+from ..ir.passes.small_systems import small_systems
 from ..ir.passes.split_reductions import split_reductions
 from ..ir.passes.sums_apart import sums_apart
 from ..ir.passes.widen_halves import widen
@@ -155,7 +156,8 @@ def _planned(
         outputs = passes.graph("complex pairs", in_pairs, outputs, leaves)
         leaves, values = [paired(n) for n in leaves], [v.paired for v in values]
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
-    needed = passes.graph("needed results", needed_results, outputs)
+    own = passes.graph("small systems", small_systems, outputs)
+    needed = passes.graph("needed results", needed_results, own)
     left = needed if strict else passes.graph("leave loops", leave_loops, needed)
     summed_apart = left if strict else passes.rules("sums apart", sums_apart, left)
     widened = passes.graph("widen", widen, summed_apart)

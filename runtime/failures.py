@@ -33,7 +33,6 @@ def _said(site: CheckSite, position: int, value: int) -> str:
     return f"{where} is outside of axis {site.axis} with extent {site.extent}"
 
 
-
 class WrongValue(WeftError):
     """A Check of values failed; `found` (of compiler/programs/nan_culprit.py) says which operation
     is to blame."""

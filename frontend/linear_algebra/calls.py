@@ -19,6 +19,8 @@ from ...ir.graph.graph import Node
 from ...ir.graph.routine import Param
 from ...ir.graph.shapes import Shape
 from ...ir.graph.site import provenance, user_site
+from ...ir.ops.small_systems import is_small
+from ...runtime.memory.devices import only_cpu
 from ..elementwise.all import as_float
 from ..lazy.transfers import on_cpu
 from ..operands.autocast import runs_in_float32
@@ -96,6 +98,10 @@ def one_batch(name: str, xs: Sequence[Node]) -> list[Node]:
 def call(name: str, xs: Sequence[Node], shapes: Iterable[Shape], *params: Param) -> list[Node]:
     """The results of a routine of matrices that have one dtype and one batch; their `shapes` behind
     the batch axes."""
+    if not only_cpu():
+        here = routine(name, tuple(xs), params, *shapes)
+        if is_small(here[0].arg[0], xs):
+            return here
     return on_cpu(lambda given: routine(name, tuple(given), params, *shapes), xs)
 
 

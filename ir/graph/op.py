@@ -82,7 +82,8 @@ class Op(Enum):
     # (axis, descending): int64 places of the elements in stable order, NaN greatest, -0.0 equal to
     # 0.0
     ARGSORT = "argsort"
-    # x with a @ x = b, of a: (.., n, n) and b: (.., n, m) over the same leading axes
+    # None, or the name of the function that it is part of: x with a @ x = b, of a: (.., n, n) and
+    # b: (.., n, m) over the same leading axes
     SOLVE = "solve"
     # the lower factor l with l @ l.T = a, of the lower triangle of a: (.., n, n)
     CHOLESKY = "cholesky"

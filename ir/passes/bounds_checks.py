@@ -145,4 +145,4 @@ class CheckSite:
 
 def pivots_of(n: Node) -> CheckSite:
     """What the Check of a SOLVE or CHOLESKY reports."""
-    return CheckSite(n.op.value, 0, 1, n.site, batch=n.shape[:-2])
+    return CheckSite(n.arg or n.op.value, 0, 1, n.site, batch=n.shape[:-2])

@@ -21,6 +21,7 @@ from ..graph.routine import Routine
 from ..graph.shapes import Shape
 from ..graph.site import provenance
 from ..ops.nodes import where
+from ..ops.small_systems import is_small
 from .body import Carry, OpenBranch, OpenLoop
 
 
@@ -153,6 +154,8 @@ class _Batch:
         """One call for all, on the CPU."""
         stacked = [self.stack(s) for s in src]
         home = next((s.device for s in stacked if s.device not in (None, "cpu")), None)
+        if is_small(spec.batched(self.extent), stacked):
+            home = None
         if home is not None:
             stacked = [node(Op.COPY, (s,), "cpu") for s in stacked]
         results = results_of(Op.ROUTINE, spec.batched(self.extent), stacked)
