@@ -18,11 +18,9 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log, pi
-from typing import Any
 
 import common
 import weft as wf
-import weft.array_api as xp
 from progress import Progress
 from weft import nn
 
@@ -41,11 +39,6 @@ class Row:
 
 
 # ---------------------------------------------------------------- the two ways
-
-
-def with_linalg(*data: wf.Tensor) -> list[Any]:
-    """The data as an estimator takes them that asks the namespace for linear algebra."""
-    return [*data] if hasattr(xp, "linalg") else [t.numpy() for t in data]
 
 
 def descended(
@@ -80,7 +73,7 @@ def components(x: wf.Tensor, steps: int) -> Row:
     def lost(directions: wf.Tensor) -> wf.Tensor:
         return ((x - x @ directions @ directions.T) ** 2).mean()
 
-    pca = PCA(2, svd_solver="full").fit(*with_linalg(x))
+    pca = PCA(2, svd_solver="full").fit(x)
     (directions,) = descended("components", steps, lost, wf.randn(x.shape[1], 2))
     kept = 1 - lost(directions) / (x**2).mean()
     return Row(
@@ -97,7 +90,7 @@ def ridge(x: wf.Tensor, steps: int) -> Row:
     def penalised(weights: wf.Tensor) -> wf.Tensor:
         return ((width - lengths @ weights) ** 2).sum() + ALPHA * (weights**2).sum()
 
-    model = Ridge(ALPHA, fit_intercept=False, solver="svd").fit(*with_linalg(lengths, width))
+    model = Ridge(ALPHA, fit_intercept=False, solver="svd").fit(lengths, width)
     (weights,) = descended("ridge", steps, penalised, wf.zeros(3))
     return Row(
         "ridge",

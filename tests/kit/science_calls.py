@@ -23,9 +23,6 @@ import weft.array_api
 
 ARGUMENTS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 DTYPES = ("float32", "float64")
-LINALG = "waits for linalg"
-FFT = "waits for fft"
-COMPLEX = "waits for complex numbers"
 VIEW = "writes to a part of an array, for the whole to change"
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

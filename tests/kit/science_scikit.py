@@ -3,7 +3,7 @@ of each, and why some wait."""
 
 from __future__ import annotations
 
-from science_calls import LINALG, VIEW, Client
+from science_calls import VIEW, Client
 
 ESTIMATORS = """
 preprocessing.Binarizer(threshold=1.0).fit_transform(m)
@@ -114,26 +114,6 @@ MODULES = (
     *("kernel_approximation", "mixture", "calibration", "pipeline", "model_selection", "metrics"),
 )
 WAITS = {
-    **dict.fromkeys(
-        (
-            "linear_model.Ridge.fit",
-            "linear_model.Ridge.fit.predict",
-            "linear_model.RidgeCV.fit.predict",
-            "linear_model.RidgeClassifier.fit.predict",
-            "linear_model.RidgeClassifierCV.fit.predict",
-            "discriminant_analysis.LinearDiscriminantAnalysis.fit.transform",
-            "discriminant_analysis.LinearDiscriminantAnalysis.fit.predict_proba",
-            "decomposition.PCA.fit",
-            "decomposition.PCA.fit_transform",
-            "decomposition.PCA.fit.transform",
-            "decomposition.PCA.fit.inverse_transform",
-            "kernel_approximation.Nystroem.fit_transform",
-            "mixture.GaussianMixture.fit.predict_proba",
-            "metrics.balanced_accuracy_score",
-            "metrics.cohen_kappa_score",
-        ),
-        LINALG,
-    ),
     "mixture.GaussianMixture.fit.score_samples": VIEW,
     "metrics.roc_auc_score": "scikit-learn calls `diff` and `where` in ways that the standard lacks",
 }

@@ -3,7 +3,7 @@ wait."""
 
 from __future__ import annotations
 
-from science_calls import COMPLEX, FFT, LINALG, VIEW, Client
+from science_calls import VIEW, Client
 
 SPECIAL = """
 special.bdtr(counts * 0 + 2, counts * 0 + 5, p)
@@ -514,49 +514,6 @@ PARTS = (
 )
 READ_ONLY = "SciPy needs memory that may be written"
 WAITS = {
-    **dict.fromkeys(
-        (
-            "stats.epps_singleton_2samp",
-            "linalg.orthogonal_procrustes",
-            "signal.lfilter_zi",
-            "signal.savgol_coeffs",
-            "signal.savgol_filter",
-            "signal.sosfilt_zi",
-            "spatial.transform.Rotation.from_matrix.as_quat",
-            "spatial.transform.Rotation.from_euler.apply",
-            "spatial.transform.Rotation.from_mrp.inv.as_euler",
-            "spatial.transform.Slerp.as_quat",
-            "spatial.transform.Rotation.from_davenport.as_quat",
-            "spatial.transform.Rotation.from_rotvec.as_davenport",
-            "spatial.transform.Rotation.from_rotvec.approx_equal",
-            "spatial.transform.Rotation.from_rotvec.mean.as_quat",
-            "spatial.transform.Rotation.align_vectors",
-            "spatial.transform.RigidTransform.from_components.as_components",
-            "spatial.transform.RigidTransform.from_exp_coords.as_dual_quat",
-        ),
-        LINALG,
-    ),
-    **dict.fromkeys(
-        (
-            *(f"fft.{name}" for name in ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "fft2")),
-            *(f"fft.{name}" for name in ("ifft2", "rfftn", "rfft2", "ihfftn", "ihfft2")),
-            *("fft.fht", "fft.ifht", "fft.fftfreq", "fft.rfftfreq", "signal.windows.chebwin"),
-            *("signal.envelope", "signal.fftconvolve", "signal.oaconvolve", "signal.hilbert"),
-            *("signal.hilbert2", "signal.minimum_phase", "signal.resample"),
-        ),
-        FFT,
-    ),
-    **dict.fromkeys(
-        (
-            *("ndimage.fourier_shift", "signal.bessel", "signal.butter", "signal.cheby1"),
-            *("signal.cheby2", "signal.ellip", "signal.firwin2", "signal.freqs", "signal.freqz"),
-            *("signal.iirfilter", "signal.vectorstrength", "signal.besselap", "signal.buttap"),
-            *("signal.cheb1ap", "signal.cheb2ap", "signal.ellipap", "signal.freqs_zpk"),
-            *("signal.freqz_sos", "signal.freqz_zpk", "signal.iirdesign", "signal.lp2bp_zpk"),
-            *("signal.lp2bs_zpk", "signal.sos2zpk", "signal.tf2sos", "signal.tf2zpk"),
-        ),
-        COMPLEX,
-    ),
     **dict.fromkeys(("interpolate.PchipInterpolator", "integrate.nsum"), VIEW),
     **dict.fromkeys(("signal.sosfilt", "signal.sosfiltfilt"), READ_ONLY),
     "interpolate.RBFInterpolator": "SciPy calls `diag`, which the standard lacks",
