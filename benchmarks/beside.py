@@ -52,10 +52,10 @@ def _seconds(call: Call) -> float:
 
 
 def print_head() -> None:
-    print(f"{'':16}{'system':8}{'first, ms':>10}{'later, ms':>10}  {'weft beside it':>14}")
+    print(f"{'':32}{'system':8}{'first, ms':>10}{'later, ms':>10}  {'weft beside it':>14}")
 
 
 def print_rows(name: str, found: Mapping[str, tuple[float, float]]) -> None:
     for system, (first, later) in found.items():
         beside = "" if system == "weft" else f"{found['weft'][1] / later:.2f}"
-        print(f"{name:16}{system:8}{first:10.0f}{later:10.3f}  {beside:>14}", flush=True)
+        print(f"{name:32}{system:8}{first:10.0f}{later:10.3f}  {beside:>14}", flush=True)
