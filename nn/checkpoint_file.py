@@ -121,6 +121,12 @@ def write(path: Path, parts: Mapping[str, Storage], text: str) -> None:
     """Replaces the file. Raises CheckpointFileError, and leaves the old one, if it cannot be
     written to the end."""
     package = safetensors()
+    for name, s in parts.items():
+        if s.dtype not in NAMES.values():
+            raise CheckpointFileError(
+                f"{path}: cannot be written: safetensors has no {s.dtype.name}, which {name} is:"
+                " save x.real and x.imag, or complex64"
+            )
     parts = {name: storage.on_host(s) for name, s in parts.items()}
     specs = {
         name: package.TensorSpec(

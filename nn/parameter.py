@@ -37,7 +37,7 @@ class Parameter(Tensor):
     """A Tensor that a Module learns, made from a Tensor or any array of floats; it requires a
     gradient and is a leaf.
 
-    Raises DTypeError for integers and bools.
+    May be complex. Raises DTypeError for integers and bools.
 
     >>> p = nn.Parameter(wf.zeros(2, 3))
     >>> p.shape, p.requires_grad
@@ -48,7 +48,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
         value = as_tensor("Parameter", "data", data)
-        if not value.dtype.is_float:
+        if not value.dtype.is_inexact:
             raise errors.DTypeError(
                 f"Parameter: the data must be floats, since it is learned, not {value.dtype.name}"
             )

@@ -231,8 +231,9 @@ class Optimizer(Naming):
     def _update_group(self, k: int, places: Sequence[int], skip: Tensor | None) -> None:
         known: dict[tuple[int, DType], Hyperparameters] = {}
         for i in places:
-            p, grad = self.params[i], self.params[i].grad
+            own, grad = self.params[i], self.params[i].grad
             assert grad is not None
+            p, grad = in_parts(own), in_parts(grad)
             grad = grad.float() if grad.dtype.is_half else grad
             ahead = tracing().turn(self, i)  # steps that a jitted function has made before this one
             key = (self.steps[i] + ahead, grad.dtype)
@@ -241,8 +242,12 @@ class Optimizer(Naming):
             hyper = known[key]
             grad = -grad if "maximize" in hyper else grad
             grad = grad + hyper["weight_decay"] * p if "weight_decay" in hyper else grad
-            before = [] if skip is None else [(t, t.detach()) for t in (p, *self.state[i].values())]
+            before = (
+                [] if skip is None else [(t, t.detach()) for t in (own, *self.state[i].values())]
+            )
             self.update(p, grad, self.state[i], hyper)
+            if p is not own:
+                own.assign(ops.complex(p[..., 0], p[..., 1]))
             for t, old in before:
                 t.assign(ops.where(skip, old, t))
 
@@ -336,6 +341,7 @@ class Optimizer(Naming):
 
     def new_state(self, what: str, p: Tensor, group: Group) -> Tensor:
         """A state Tensor of a parameter that has made no step."""
+        p = in_parts(p)
         dtype = dt.float32 if p.dtype.is_half else p.dtype
         first = np.full(self.state_shape(what, p), self.initial(what, group))
         # a jitted function reads it anew at every call
@@ -384,6 +390,12 @@ class Optimizer(Naming):
             )
             + "\n)"
         )
+
+
+def in_parts(p: Tensor) -> Tensor:
+    """The real and imaginary parts of complex numbers along a last axis, as PyTorch's optimisers
+    see them; real numbers as they are."""
+    return ops.stack([p.real, p.imag], -1) if p.dtype.is_complex else p
 
 
 def follow(state: Tensor, p: Tensor) -> None:
