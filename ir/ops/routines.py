@@ -237,6 +237,18 @@ def _transform_flops(shape: Shape, params: Sequence[Any]) -> int:
     return int(sum(5 * math.prod(shape) * math.log2(max(n, 2)) for n in axes))
 
 
+def _of_finite(function: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+    """The function, which refuses infinities and NaN: OpenBLAS 0.3.31 iterates for ever over an
+    infinity in gesdd."""
+
+    def checked(a: Array, *others: Any) -> tuple[Array, ...]:
+        if not np.isfinite(a).all():
+            raise np.linalg.LinAlgError
+        return function(a, *others)
+
+    return checked
+
+
 LAPACK = Record.library
 POCKETFFT = "pocketfft, by NumPy"
 SINGULAR = "is singular"
@@ -265,13 +277,13 @@ RECORDS: dict[str, Record] = {
     "eig": Record(lambda a: tuple(np.linalg.eig(a)), ENDLESS, lambda m, n, k: 25 * n**3),
     "eigvals": Record(lambda a: (np.linalg.eigvals(a),), ENDLESS, lambda m, n, k: 10 * n**3),
     "svd": Record(
-        lambda a, full: tuple(np.linalg.svd(a, full)),
+        _of_finite(lambda a, full: tuple(np.linalg.svd(a, full))),
         ENDLESS,
         lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
         (1,),
     ),
     "svdvals": Record(
-        lambda a: (np.linalg.svd(a, compute_uv=False),),
+        _of_finite(lambda a: (np.linalg.svd(a, compute_uv=False),)),
         ENDLESS,
         lambda m, n, k: 4 * max(m, n) * min(m, n) ** 2 - 4 / 3 * min(m, n) ** 3,
         (0,),
@@ -282,7 +294,7 @@ RECORDS: dict[str, Record] = {
         lambda m, n, k: 4 * max(m, n) * min(m, n) ** 2 - 4 / 3 * min(m, n) ** 3,
     ),
     "pinv": Record(
-        _quiet(lambda a, rtol: (np.linalg.pinv(a, rtol[..., 0, 0]),)),
+        _of_finite(_quiet(lambda a, rtol: (np.linalg.pinv(a, rtol[..., 0, 0]),))),
         ENDLESS,
         lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
     ),

@@ -152,6 +152,15 @@ def test_numbers_that_are_not_finite_stay_where_numpy_has_them_so() -> None:
         np.testing.assert_array_equal(np.array(got), np.array(want))
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("f", [la.svd, la.svdvals, la.pinv])
+def test_singular_values_need_finite_numbers(f: Any, bad: float) -> None:
+    """OpenBLAS would not return from this matrix."""
+    x = wf.tensor([[bad, 2, 0, 1000], [1, 1000, 0, 2], [1000, 100, -1, -1], [1, 100, 100, 100]])
+    with pytest.raises(wf.errors.LinAlgError, match="matrix 1 of the batch is not finite"):
+        wf.realize(f(wf.stack([wf.eye(4), x])))
+
+
 def test_other_exceptions_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(a: Array) -> tuple[Array, ...]:
         raise MemoryError("too large")
