@@ -171,6 +171,7 @@ def _exponential(x: Node, y: Node) -> Parts:
 def _exponential_minus_1(x: Node, y: Node) -> Parts:
     half = _sin(scaled(y, 0.5))
     near = sub(mul(_expm1(x), _cos(y)), scaled(mul(half, half), 2.0))
+    near = add(near, like(0.0, x))  # the standard has 0 for -0
     re, im = _exponential(x, y)
     is_large = negated(lt(_magnitude(x), like(1.0, x)))
     return where(is_large, sub(re, like(1.0, re)), near), im
@@ -250,8 +251,9 @@ def _hyperbolic_tangent(x: Node, y: Node) -> Parts:
     re, im = div(mul(mul(beta, rho), s), scale), div(t, scale)
     vanishing = _exp(scaled(_magnitude(x), -2.0))
     far = scaled(mul(mul(_sin(y), _cos(y)), vanishing), 4.0)
-    wild = _and(_is_infinite(x), negated(_is_finite(y)))
-    far = where(wild, like(0.0, x), far)
+    nothing = like(0.0, x)
+    limit = where(_is_finite(y), _with_sign(nothing, y), nothing)
+    far = where(_is_infinite(x), limit, far)
     re = where(is_far, _with_sign(like(1.0, x), x), re)
     no_angle = _and(_is_finite(x), negated(_is_finite(y)))
     re = where(no_angle, like(nan, x), re)

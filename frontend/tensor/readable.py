@@ -290,7 +290,7 @@ class Readable(AnyTensor):
         return bool(self.item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._real_item("float"))
 
     def __complex__(self) -> complex:
         return complex(self.item())
@@ -309,11 +309,18 @@ class Readable(AnyTensor):
 
     def _whole(self, rounded: Callable[[float], int]) -> int:
         """A whole number near the only element."""
-        value = self.item()
+        value = self._real_item(rounded.__name__)
         if isinstance(value, float) and not isfinite(value):
             kind = errors.OverflowError if isinf(value) else errors.ArgumentError
             raise kind(f"{rounded.__name__}: {value} is not a whole number")
         return rounded(value)
+
+    def _real_item(self, name: str) -> bool | int | float:
+        """The only element, which must be a real number."""
+        value = self.item()
+        if isinstance(value, complex):
+            raise errors.DTypeError(f"{name}: {value} is complex: take x.real, x.imag or abs(x)")
+        return value
 
     def __index__(self) -> int:
         if not self.dtype.is_int:

@@ -76,6 +76,14 @@ def test_special_values_are_numpys(name: str, dtype: str) -> None:
             assert same(a, b, rtol).all(), z[~same(a, b, rtol)]
 
 
+def test_signs_of_zeros_are_the_standards_where_numpy_has_others() -> None:
+    inf, nan = np.inf, np.nan
+    z = [complex(inf, 2), complex(inf, -2), complex(-inf, 1), complex(inf, inf), complex(inf, nan)]
+    want = [1 + 0j, complex(1, -0.0), complex(-1, 0.0), 1 + 0j, 1 + 0j]
+    assert [*map(repr, wf.tanh(wf.tensor(z)).tolist())] == [*map(repr, want)]
+    assert repr(wf.expm1(wf.tensor(complex(-0.0, 0.0))).item()) == repr(0j)
+
+
 @pytest.mark.parametrize("name", ["tan", "tanh", "expm1", "log1p", "sign", "reciprocal", "round"])
 def test_values_are_numpys(name: str) -> None:
     z = RNG.normal(size=200) * 3 + 3j * RNG.normal(size=200)
@@ -201,6 +209,8 @@ def test_jit_vmap_and_loops_take_complex_values() -> None:
         (lambda z: z.erf(), "erf: not defined for complex64"),
         (lambda z: z & z, "bitwise_and: defined for bool and integers"),
         (lambda z: wf.full((2,), 1j, dtype=wf.float32), "1j is complex, float32 is not"),
+        (float, r"float: \(1\+2j\) is complex: take x.real, x.imag or abs"),
+        (int, r"int: \(1\+2j\) is complex"),
     ],
 )
 def test_what_has_no_complex_values_says_so(call: Function, text: str) -> None:
