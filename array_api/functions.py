@@ -59,8 +59,8 @@ def full_like(
     x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike = None, device: DeviceLike = None
 ) -> Tensor: ...
 def linspace(
-    start: Real,
-    stop: Real,
+    start: Real | complex,
+    stop: Real | complex,
     /,
     num: int,
     *,

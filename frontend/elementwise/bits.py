@@ -3,6 +3,7 @@ Node."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ... import errors
@@ -10,7 +11,9 @@ from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, expand, node, reduce, reshape
 from ...ir.graph.op import Op
+from ...ir.graph.shapes import Shape
 from ..operands.broadcast import Operand, full_like, pair, spread, to_dtype
+from . import complex_functions as cx
 
 
 def _of_kinds(name: str, op: Op, kinds: str, doc: str) -> Callable[[Operand, Operand], Node]:
@@ -81,8 +84,8 @@ def reinterpreted(x: Node, dtype: DType) -> Node:
     """The bytes of x as elements of another dtype; where their widths differ, elements of the last
     axis are cut up or joined.
 
-    The least significant part comes first. A byte other than 0 is True. Raises ShapeError where
-    elements do not come out even.
+    The least significant part comes first. A byte other than 0 is True. The parts of complex
+    numbers lie in turn. Raises ShapeError where elements do not come out even.
     """
     if dtype is x.dtype:
         return x
@@ -92,6 +95,9 @@ def reinterpreted(x: Node, dtype: DType) -> Node:
             f"view: the last axis of shape {x.shape}, {x.dtype.name}, is not a whole number of"
             f" {dtype.name}"
         )
+    if x.dtype.is_complex or dtype.is_complex:
+        shape = x.shape if parts == 1 else (*x.shape[:-1], int(x.shape[-1] * parts))
+        return _by_parts(x, dtype, shape)
     raw = (
         to_dtype(x, dt.uint8) if x.dtype.kind == "b" else node(Op.BITCAST, (x,), _unsigned(x.dtype))
     )
@@ -100,6 +106,24 @@ def reinterpreted(x: Node, dtype: DType) -> Node:
     elif parts < 1:
         raw = _joined(raw, _unsigned(dtype), int(1 / parts))
     return to_dtype(raw, dtype) if dtype.kind == "b" else node(Op.BITCAST, (raw,), dtype)
+
+
+def _by_parts(x: Node, dtype: DType, shape: Shape) -> Node:
+    """The same from or to complex numbers, whose real and imaginary parts lie in turn."""
+    floats = _parts_in_turn(x) if x.dtype.is_complex else x if x.ndim else reshape(x, (1,))
+    if not dtype.is_complex:
+        return reshape(reinterpreted(floats, dtype), shape)
+    pairs = reshape(reinterpreted(floats, dtype.part), (*shape, 2))
+    lead = tuple((0, d, 1) for d in shape)
+    re, im = (reshape(node(Op.SLICE, (pairs,), (*lead, (i, i + 1, 1))), shape) for i in (0, 1))
+    return cx.of(re, im)
+
+
+def _parts_in_turn(z: Node) -> Node:
+    re, im = (expand(part, ((z.ndim, 2),)) for part in cx.parts(z))
+    place = node(Op.IOTA, (), 2)
+    is_real = spread(node(Op.EQ, (place, full_like(place, 0))), [z.ndim], re.shape)
+    return reshape(node(Op.WHERE, (is_real, re, im)), (*z.shape[:-1], 2 * math.prod(z.shape[-1:])))
 
 
 def _unsigned(dtype: DType) -> DType:

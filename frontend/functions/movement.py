@@ -58,7 +58,7 @@ def view(
 
     view(dtype) is the value whose bytes these are: float32 as int32. A dtype of another width cuts
     the elements of the last axis up, or joins them. Of Python's types, int and float stand for
-    those of x's width. No gradient passes.
+    those of x's width. No gradient passes, except between complex numbers and their parts.
 
     >>> wf.tensor([1.0, -2.0]).view(wf.int32).tolist()
     [1065353216, -1073741824]

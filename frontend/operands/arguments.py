@@ -78,6 +78,16 @@ def as_real(name: str, what: str, value: object) -> int | float:
     raise errors.DTypeError(f"{name}: {what} must be a real number, not {brief(value)}")
 
 
+def as_number(name: str, what: str, value: object) -> int | float | complex:
+    """The same, or a complex number from what has one."""
+    if isinstance(value, complex) and not hasattr(value, "item"):
+        return value
+    is_complex = getattr(getattr(value, "dtype", None), "kind", "") == "c"
+    if is_complex and prod(getattr(value, "shape", ())) == 1:
+        return complex(value.item())  # type: ignore[attr-defined]
+    return as_real(name, what, value)
+
+
 def as_double(name: str, what: str, value: object) -> float:
     """A float from what as_real takes. Raises OverflowError for an int beyond all floats."""
     number = as_real(name, what, value)

@@ -15,6 +15,7 @@ from ...ir.graph.op import Op
 from ..elementwise.all import (
     add,
     as_float,
+    eq,
     imag,
     invert,
     isnan,
@@ -44,10 +45,12 @@ def _line(name: str, x: Node, axis: int | None) -> tuple[Node, int]:
 def _order(x: Node, axis: int, descending: bool) -> Node:
     if x.shape[axis] <= 1:
         return graph.full(0, dt.int64, x.shape)
-    if x.dtype.is_complex:  # by the real parts, equal ones by the imaginary parts, as NumPy
-        first = _order(imag(x), axis, descending)
-        then = _order(_along(real(x), first, axis), axis, descending)
-        return _along(first, then, axis)
+    if x.dtype.is_complex:
+        *others, last = _keys(x)
+        order = _order(last, axis, descending)
+        for key in reversed(others):
+            order = _along(order, _order(_along(key, order, axis), axis, descending), axis)
+        return order
     return node(Op.ARGSORT, (x,), (axis, as_bool("sort", "descending", descending)))
 
 
@@ -129,10 +132,29 @@ def _middle(low: Node, high: Node) -> Node:
 
 
 def _before(a: Node, b: Node) -> Node:
-    """Does a sort before b, NaN being the greatest."""
+    """Does a sort before b, NaN being the greatest?"""
+    if a.dtype.is_complex:
+        return _is_first_before([*zip(_keys(a), _keys(b), strict=True)])
     if not a.dtype.is_float:
         return lt(a, b)
     return logical_or(lt(a, b), logical_and(isnan(b), node(Op.EQ, (a, a))))
+
+
+def _keys(z: Node) -> list[Node]:
+    """What sorts complex numbers as NumPy does, the first key first: is a part NaN, then the real
+    part, then the imaginary part."""
+    re, im = real(z), imag(z)
+    lost = add(mul(graph.cast(isnan(re), dt.uint8), 2), graph.cast(isnan(im), dt.uint8))
+    return [lost, re, im]
+
+
+def _is_first_before(keys: list[tuple[Node, Node]]) -> Node:
+    """Does the first pair of keys that differ have the lesser one first?"""
+    (a, b), *rest = keys
+    if not rest:
+        return _before(a, b)
+    ties = logical_and(invert(_before(b, a)), _is_first_before(rest))
+    return logical_or(_before(a, b), ties)
 
 
 def searchsorted(x1: Operand, x2: Operand, side: str = "left", sorter: Node | None = None) -> Node:
@@ -212,10 +234,10 @@ def isin(x: Operand, test: Operand, assume_unique: bool = False, invert: bool = 
 def _is_among(x: Node, values: Node) -> Node:
     if values.size <= FEW:
         shape = (*x.shape, values.size)
-        equal = node(Op.EQ, (spread(x, range(x.ndim), shape), broadcast_to(values, shape)))
+        equal = eq(spread(x, range(x.ndim), shape), broadcast_to(values, shape))
         return graph.reduce("max", equal, (x.ndim,))
     ordered = sort(values)
     place = _search(ordered, x, right=False)
     last = graph.full(values.size - 1, dt.int64, x.shape)
     near = node(Op.GATHER, (ordered, where(lt(last, place), last, place)), (0,))
-    return node(Op.EQ, (x, near))
+    return eq(x, near)

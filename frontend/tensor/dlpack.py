@@ -259,15 +259,14 @@ def _exported(stored: Storage) -> Storage:
 
 
 def _copied(stored: Storage) -> Storage:
-    """The same elements in row-major memory of its own; as bits, so that every dtype is copied
-    alike."""
+    """The same elements in row-major memory of its own."""
     if stored.device != CPU:
         if min(stored.strides, default=0) < 0:
             raise errors.BufferError(
                 f"from_dlpack: strides {stored.strides} are negative; copy the array first"
             )
         return storage.moved(stored, stored.device)
-    new, bits = storage.allocate(stored.dtype, stored.shape), f"u{stored.dtype.itemsize}"
-    source = stored.buffer.as_numpy(bits, stored.shape, stored.strides, stored.offset, export=False)
-    new.buffer.as_numpy(bits, new.shape, new.strides, writeable=True, export=False)[...] = source
+    new, kind = storage.allocate(stored.dtype, stored.shape), stored.dtype.carrier
+    source = stored.buffer.as_numpy(kind, stored.shape, stored.strides, stored.offset, export=False)
+    new.buffer.as_numpy(kind, new.shape, new.strides, writeable=True, export=False)[...] = source
     return new

@@ -17,7 +17,15 @@ from ...ir.graph.shapes import addressable
 from ...runtime.memory.devices import check_device
 from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
-from ..operands.arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
+from ..operands.arguments import (
+    as_bool,
+    as_choice,
+    as_double,
+    as_int,
+    as_number,
+    as_real,
+    as_shape,
+)
 from ..operands.broadcast import (
     as_dtype,
     broadcast_shape,
@@ -70,10 +78,12 @@ def arange(
     return out.requires_grad_() if as_bool("arange", "requires_grad", requires_grad) else out
 
 
-def _float_of(*ends: Real) -> DType:
-    """The dtype in which the floats among them that have one meet, or the default."""
+def _float_of(*ends: Real | complex) -> DType:
+    """The dtype in which the floats and complex numbers among them that have one meet, or the
+    default."""
     given = [as_dtype(x.dtype) for x in ends if isinstance(x, (Tensor, np.ndarray, np.generic))]
-    return reduce(promote, [d for d in given if d.is_float] or [default_float()])
+    common = reduce(promote, [d for d in given if d.is_inexact] or [default_float()])
+    return common.as_complex if any(isinstance(x, complex) for x in ends) else common
 
 
 def _count(start: int | float, stop: int | float, step: int | float) -> int:
@@ -105,8 +115,8 @@ def _progression(count: int, start: int | float, step: int | float) -> Node:
 
 
 def linspace(
-    start: Real,
-    stop: Real,
+    start: Real | complex,
+    stop: Real | complex,
     num: int = 50,
     *,
     dtype: DTypeLike = None,
@@ -116,15 +126,39 @@ def linspace(
 ) -> Tensor:
     """num evenly spaced numbers from start to stop (included unless endpoint is False); of the
     dtype of bounds that are Tensors, arrays or NumPy's numbers of floats, else the default dtype.
+    Of complex bounds, both parts are spaced so.
 
     Both ends are exact. Between them start + i * (stop - start) / n in float64, rounded once (down,
-    for an integer dtype).
+    for an integer dtype). Raises DTypeError for complex bounds of a real dtype.
     """
     place = check_device(device)
     endpoint = as_bool("linspace", "endpoint", endpoint)
-    first, end = as_real("linspace", "start", start), as_real("linspace", "stop", stop)
+    first, end = as_number("linspace", "start", start), as_number("linspace", "stop", stop)
     target = _float_of(start, stop) if dtype is None else as_dtype(dtype)
     (count,) = as_shape("linspace", (as_int("linspace", "num", num),))
+    out = wrap(_evenly(first, end, count, endpoint, target)).to(place)
+    return out.requires_grad_() if as_bool("linspace", "requires_grad", requires_grad) else out
+
+
+def _evenly(
+    first: int | float | complex,
+    end: int | float | complex,
+    count: int,
+    endpoint: bool,
+    target: DType,
+) -> Node:
+    """The numbers of linspace."""
+    if not isinstance(first, complex) and not isinstance(end, complex):
+        return _evenly_real(first, end, count, endpoint, target)
+    if not target.is_complex:
+        raise errors.DTypeError(f"linspace: the bounds are complex, {target.name} is not")
+    re = _evenly_real(first.real, end.real, count, endpoint, target.part)
+    return node(Op.COMPLEX, (re, _evenly_real(first.imag, end.imag, count, endpoint, target.part)))
+
+
+def _evenly_real(
+    first: int | float, end: int | float, count: int, endpoint: bool, target: DType
+) -> Node:
     low, high = as_double("linspace", "start", first), as_double("linspace", "stop", end)
     n = _between(low, high, count, count - 1 if endpoint else count)
     n = to_dtype(ew.floor(n) if target.is_int else n, target)
@@ -132,8 +166,7 @@ def linspace(
     n = ew.where(ew.eq(position, 0), _exact(first, target, count), n)
     if endpoint and count > 1:
         n = ew.where(ew.eq(position, count - 1), _exact(end, target, count), n)
-    out = wrap(n).to(place)
-    return out.requires_grad_() if as_bool("linspace", "requires_grad", requires_grad) else out
+    return n
 
 
 def logspace(

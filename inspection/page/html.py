@@ -55,13 +55,15 @@ def as_data(value: object) -> str:
 
 
 def _finite(value: object) -> object:
-    """The same with nan, inf and -inf as texts."""
+    """The same with nan, inf, -inf and complex numbers as texts."""
     match value:
         case dict():
             return {k: _finite(v) for k, v in value.items()}
         case list() | tuple():
             return [_finite(v) for v in value]
         case float() if not math.isfinite(value):
+            return str(value)
+        case complex():
             return str(value)
         case _:
             return value

@@ -44,6 +44,11 @@ def test_of_tensors_it_shows_their_program_without_computing_it(tmp_path: Path) 
     )
 
 
+def test_complex_values_are_texts(tmp_path: Path) -> None:
+    shown = document_in(wf.report(wf.tensor([1j, 2 + 1j]), tmp_path / "page.html", profile=False))
+    assert "(2+1j)" in str(shown)
+
+
 def test_kernels_are_measured_and_sum_to_a_run(tmp_path: Path) -> None:
     x = stored(300, 300)
     (program,) = document_in(wf.report((x @ x).softmax(axis=1), tmp_path / "page.html"))["programs"]

@@ -179,6 +179,20 @@ def test_a_view_in_another_dtype_has_the_same_bytes(old: str) -> None:
     assert wf.tensor(x).view(wf.bool_).numpy().tolist() == (raw != 0).tolist()
 
 
+@pytest.mark.parametrize("old", ["complex64", "complex128", "float32", "int8"])
+def test_a_view_of_complex_numbers_has_their_parts_in_turn(old: str) -> None:
+    raw = np.random.default_rng(0).integers(0, 64, (2, 32), np.uint8)
+    x = raw.view(old)
+    for new in ("uint8", "float32", "uint64", "complex64", "complex128"):
+        got = wf.tensor(x).view(new).numpy()
+        assert got.dtype == new and got.shape == x.view(new).shape
+        assert got.tobytes() == raw.tobytes()
+    one = wf.tensor(1 + 2j)
+    assert one.view("int64").item() == one.numpy().view("int64")
+    with pytest.raises(ValueError, match="complex64, is not a whole number of float32"):
+        one.view("float32")
+
+
 def test_a_view_as_a_type_of_python_keeps_the_width() -> None:
     x = wf.ones(3, dtype="float64")
     assert (

@@ -210,6 +210,23 @@ def test_searchsorted_equals_numpy(d: dt.DType, n: int, side: str, seed: int) ->
     )  # type: ignore[call-overload]
 
 
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 99))
+@examples(30)
+def test_complex_numbers_are_sorted_and_found_as_numpys(n: int, m: int, seed: int) -> None:
+    rng, nan = np.random.default_rng(seed), np.nan
+    parts = [0.0, 1.0, -1.0, 2.0, np.inf, nan]
+    some = np.array([complex(a, b) for a in parts for b in parts])
+    x, y = (rng.choice(some, k) for k in (n, m))
+    s, t = wf.tensor(x), wf.tensor(y)
+    same(wf.argsort(s), np.argsort(x, kind="stable"))
+    same(wf.searchsorted(np.sort(x), t), np.searchsorted(np.sort(x), y))
+    same(
+        wf.searchsorted(s, t, "right", sorter=wf.argsort(s)),
+        np.searchsorted(np.sort(x), y, "right"),
+    )
+    same(wf.isin(s, t), np.isin(x, y))
+
+
 def test_searchsorted_through_a_sorter_and_of_odd_shapes() -> None:
     x1, x2 = drawn((50,), dt.float64, 1), drawn((3, 0, 2), dt.float64, 2)
     sorter = np.argsort(x1)

@@ -322,6 +322,20 @@ def test_linspace_is_numpys(start: int, stop: int, num: int, endpoint: bool, dty
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-6, atol=0 if dtype[0] == "i" else 1e-5)
 
 
+def test_linspace_of_complex_bounds_spaces_both_parts() -> None:
+    for start, stop in ((0, 1 + 3j), (1j, 2), (np.complex128(1 - 1j), np.float32(0))):
+        for endpoint in (True, False):
+            want = np.linspace(start, stop, 7, endpoint=endpoint)
+            got = wf.linspace(start, stop, 7, endpoint=endpoint, dtype="complex128")
+            np.testing.assert_allclose(got.numpy(), want, rtol=1e-15)
+    dtypes = [wf.linspace(0, z, 2).dtype for z in (1j, np.complex128(1), wf.tensor([1j]))]
+    assert dtypes == [wf.complex64, wf.complex128, wf.complex64]
+    with pytest.raises(E.DTypeError, match="linspace: the bounds are complex, float32 is not"):
+        wf.linspace(0, 1j, 3, dtype="float32")
+    with pytest.raises(E.ShapeError, match="linspace: stop must be one number"):
+        wf.linspace(0, wf.tensor([1j, 2j]), 3)
+
+
 def test_linspace_of_extreme_integers_has_exact_ends() -> None:
     low, high = -(1 << 63), (1 << 63) - 1
     got = wf.linspace(low, high, 5, dtype="int64").tolist()

@@ -86,6 +86,8 @@ def test_copies() -> None:
     array[1] = 5
     assert back.tolist() == [0] * 4
     assert wf.from_dlpack(x, copy=False).tolist() == [1] * 4
+    z = wf.tensor([1j, 2], "complex128").realize()
+    assert np.from_dlpack(z, copy=True).tolist() == z.tolist()
 
 
 def test_what_cannot_be_shared_is_copied_unless_that_is_forbidden() -> None:
