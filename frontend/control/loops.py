@@ -18,10 +18,10 @@ from ...ir.graph.op import Op
 from ...ir.regions.body import Carry, OpenLoop, without_definitions
 from ..lazy import state
 from ..lazy.body_trace import BodyTrace
-from ..operands.arguments import as_bool, as_count, as_int
+from ..operands.arguments import as_bool, as_count, as_function, as_int
 from ..tensor import tree
 from ..tensor.tensor import Tensor, wrap
-from .traced import Function, Traced, described, element, shown, tensors
+from .traced import Function, Traced, as_tensor, described, element, shown, tensors
 
 
 def scan(
@@ -63,8 +63,10 @@ def map(f: Function, xs: Any) -> Any:
     """f of each element of `xs` along the first axis, one after the other, stacked: `wf.scan`
     without a carry. Whatever f does to all elements at once is faster."""
 
+    one = as_function("map", "f", f)
+
     def body(carry: None, x: Any) -> tuple[None, Any]:
-        return None, f(x)
+        return None, one(x)
 
     return scan(body, None, xs)[1]
 
@@ -77,7 +79,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     is no gradient by reverse mode. Raises ShapeError where the carry would change its shape or
     dtype.
     """
-    first = tensors("fori_loop", "init", init)
+    first, body = tensors("fori_loop", "init", init), as_function("fori_loop", "the body", body)
     if isinstance(lower, Tensor) or isinstance(upper, Tensor):
         return _between(lower, upper, body, init)
     start, stop = as_int("fori_loop", "lower", lower), as_int("fori_loop", "upper", upper)
@@ -94,7 +96,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
 
 
 def _between(lower: Any, upper: Any, body: Function, init: Any) -> Any:
-    (start,), (stop,) = tensors("fori_loop", "lower", lower), tensors("fori_loop", "upper", upper)
+    start, stop = as_tensor("fori_loop", "lower", lower), as_tensor("fori_loop", "upper", upper)
     for what, t in (("lower", start), ("upper", stop)):
         if t.shape or not t.dtype.is_int:
             raise errors.DTypeError(f"fori_loop: {what} must be one int, not {shown(t.node)}")
@@ -118,7 +120,8 @@ def while_loop(cond: Function, body: Function, init: Any, max_steps: int | None 
     condition that is not one bool.
     """
     most = None if max_steps is None else as_count("while_loop", "max_steps", max_steps)
-    return _while("while_loop", cond, body, init, most)
+    cond = as_function("while_loop", "the condition", cond)
+    return _while("while_loop", cond, as_function("while_loop", "the body", body), init, most)
 
 
 def _while(name: str, cond: Function, body: Function, init: Any, most: int | None) -> Any:

@@ -172,7 +172,7 @@ def _places(
     if axes is None:
         count = x.ndim if given is None else len(given)
         axes = range(x.ndim - count, x.ndim)
-    places = [*axes_in_order(name, tuple(axes), x.ndim)]
+    places = [*axes_in_order(name, as_ints(name, "axes", axes), x.ndim)]
     if not places:
         raise errors.ShapeError(f"{name}: there is no axis to transform")
     extents = [x.shape[a] for a in places] if given is None else [*given]

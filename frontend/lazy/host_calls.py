@@ -61,12 +61,15 @@ def _array(stored: Storage | None) -> object:
 
 
 def _stored(call: HostCall, n: Node, made: Sequence[object]) -> Storage:
-    array = np.asarray(made[n.arg[1]])
+    try:
+        array = np.asarray(made[n.arg[1]])
+        found = f"{array.dtype}{list(array.shape)}"
+    except ValueError:  # nested lists of unequal lengths
+        array, found = np.asarray(None), "what is no array"
     if array.shape != n.shape or not np.can_cast(array.dtype, n.dtype.numpy, "same_kind"):
         where = f"{located(n.site[:2])}: " if n.site else ""
         raise errors.ShapeError(
-            f"{where}host_call: {call.name} returned {array.dtype}{list(array.shape)}, not"
-            f" {n.dtype.name}{list(n.shape)}"
+            f"{where}host_call: {call.name} returned {found}, not {n.dtype.name}{list(n.shape)}"
         )
     stored = storage.from_array(array, n.dtype, copy=True)
     return stored if n.device in (None, CPU) else storage.moved(stored, n.device)

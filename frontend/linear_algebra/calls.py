@@ -51,8 +51,8 @@ def of_floats(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _wide(x: Any) -> Any:
-    if isinstance(x, list):  # of matrices, whose products need no floats
-        return [_in_float32(y) for y in x]
+    if isinstance(x, list):  # of matrices, whose products need no floats, or no matrices at all
+        return [_in_float32(y) if isinstance(y, Node) else y for y in x]
     return _in_float32(as_float(x)) if isinstance(x, Node) else x
 
 

@@ -14,7 +14,7 @@ from ..functions import reductions
 from ..functions.movement import squeeze, swapaxes, unsqueeze
 from ..functions.products import alike, matmul
 from ..operands.arguments import as_bool
-from ..operands.broadcast import Operand, as_node, broadcast_to, to_dtype
+from ..operands.broadcast import Operand, as_node, broadcast_shape, broadcast_to, to_dtype
 from .calls import call, matrices, of_floats, one_batch, square
 from .factorisations import svdvals
 
@@ -100,16 +100,19 @@ def pinv(x: Node, /, *, rtol: Operand | None = None) -> Node:
     Its gradient is that of matrices whose rank stays. Raises ShapeError.
     """
     m, n = matrices("pinv", x).shape[-2:]
-    batch = x.shape[:-2]
-    limit = broadcast_to(_tolerance("pinv", x, rtol), batch)
-    return call("pinv", [x, reshape(limit, (*batch, 1, 1))], [(n, m)])[0]
+    limit = _tolerance("pinv", x, rtol)
+    return call("pinv", [x, reshape(limit, (*limit.shape, 1, 1))], [(n, m)])[0]
 
 
 def _tolerance(name: str, x: Node, rtol: Operand | None) -> Node:
+    """One for each matrix. Raises ShapeError for more of them than there are matrices."""
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy).eps)
-    dtype = x.dtype.part
-    return as_node(name, rtol, dtype) if not isinstance(rtol, Node) else to_dtype(rtol, dtype)
+    dtype, batch = x.dtype.part, x.shape[:-2]
+    limit = to_dtype(rtol, dtype) if isinstance(rtol, Node) else as_node(name, rtol, dtype)
+    if broadcast_shape(name, [limit.shape, batch]) != batch:
+        raise errors.ShapeError(f"{name}: rtol of shape {limit.shape} for a batch {batch}")
+    return broadcast_to(limit, batch)
 
 
 @of_floats

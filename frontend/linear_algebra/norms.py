@@ -38,9 +38,10 @@ def matrix_norm(x: Node, /, *, keepdims: bool = False, ord: float | str | None =
 
 
 def _of_matrices(name: str, x: Node, ord: object, keepdims: bool) -> Node:
-    if ord is None or ord == "fro":
+    word = ord if isinstance(ord, str) else None
+    if ord is None or word == "fro":
         return cumulative.norm(x, 2, (-2, -1), keepdims)
-    out = _nuclear(x) if ord == "nuc" else _of_order(name, x, ord)
+    out = _nuclear(x) if word == "nuc" else _of_order(name, x, ord)
     return reshape(out, (*x.shape[:-2], 1, 1)) if keepdims else out
 
 
@@ -91,11 +92,12 @@ def cond(x: Node, /, p: float | str | None = None) -> Node:
 
     Raises ShapeError, ArgumentError.
     """
-    if p is None or p in (2, -2):
+    order = 2.0 if p is None else p if isinstance(p, str) else as_double("cond", "p", p)
+    if order in (2, -2):
         s = svdvals(matrices("cond", x))
         if not s.shape[-1]:
             raise errors.ShapeError(f"cond: there is none of shape {x.shape}")
         greatest, least = reductions.max(s, -1), reductions.min(s, -1)
-        return div(least, greatest) if p == -2 else div(greatest, least)
+        return div(least, greatest) if order == -2 else div(greatest, least)
     x = square("cond", x)
-    return mul(_of_matrices("cond", x, p, False), _of_matrices("cond", inv(x), p, False))
+    return mul(_of_matrices("cond", x, order, False), _of_matrices("cond", inv(x), order, False))

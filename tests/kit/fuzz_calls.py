@@ -1,8 +1,8 @@
 """Wrong calls of every public function and method: whatever is passed, the answer is a value or an
 error of Weft's hierarchy.
 
-`python tests/kit/fuzz_calls.py COUNT [FIRST_SEED]` makes COUNT calls in child processes and prints
-what escaped, and crashes.
+`python tests/kit/fuzz_calls.py COUNT [FIRST_SEED [PREFIX]]` makes COUNT calls in child processes,
+of functions whose names begin so, and prints what escaped, and crashes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 import weft as wf
-from weft import array_api, nn
+from weft import array_api, fft, linalg, nn
 from weft.frontend.lazy import state
 
 BATCH = 2000  # calls in one child process
@@ -37,7 +37,9 @@ SECONDS = 20  # of processor time for one call
 MEMORY = 24 << 30  # address space of a child: what would take more fails, and must say so
 MOST_ELEMENTS = 100_000  # larger results are built, not computed
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", *FLOATS)
+COMPLEX = ("complex64", "complex128")
+INTEGER = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+DTYPES = ("bool", *INTEGER, *FLOATS, *COMPLEX)
 
 
 class Colour(enum.IntEnum):
@@ -179,19 +181,23 @@ def shape(rng: random.Random) -> tuple[int, ...]:
 
 
 def tensor(rng: random.Random) -> wf.Tensor:
-    """A small Tensor of any dtype, with special values; sometimes lazy, a view, or one that
-    requires a gradient."""
+    """A small Tensor of any dtype, with special values; sometimes lazy, a view, a stack of square
+    matrices, or one that requires a gradient."""
     extents = shape(rng)
+    if len(extents) > 1 and rng.random() < 0.3:
+        extents = (*extents[:-1], extents[-2])
     values = np.array(rng.choices((0, 1, 2, -1, 3, 100, 1000), k=math.prod(extents))).reshape(
         extents
     )
     dtype = rng.choice(DTYPES)
-    is_float = dtype in FLOATS
-    array = values.astype(np.float64 if is_float else dtype)
-    if is_float and array.size and rng.random() < 0.3:
+    is_inexact = dtype not in ("bool", *INTEGER)
+    array = values.astype(dtype if dtype not in FLOATS else np.float64)
+    if dtype in COMPLEX and rng.random() < 0.5:
+        array = array * np.exp(1j * np.arange(array.size).reshape(extents)).astype(dtype)
+    if is_inexact and array.size and rng.random() < 0.3:
         array.reshape(-1)[0] = rng.choice((np.nan, np.inf, -np.inf, -0.0))
     t = wf.tensor(array, dtype)
-    if rng.random() < 0.3 and is_float:
+    if rng.random() < 0.3 and is_inexact:
         t.requires_grad_()
     if rng.random() < 0.2:
         t = t.T
@@ -285,7 +291,7 @@ INTEGERS = [
     "chunks", "minlength",
     "pad_width", "kernel_size", "padding", "groups", "normalized_shape", "num_classes", "num",
     "n_rows", "n_cols", "seed",
-    "max_elements", "argnums", "in_features", "out_features", "in_channels", "out_channels",
+    "s", "max_elements", "argnums", "in_features", "out_features", "in_channels", "out_channels",
     "num_embeddings",
     "embedding_dim",
     "step_size", "milestones", "total_iters", "T_max", "T_0", "T_mult", "total_steps", "epochs",
@@ -298,12 +304,15 @@ SWITCHES = [
     "assume_unique", "requires_grad", "replace", "replacement", "density", "increasing",
     "training", "bias", "nesterov", "retain_graph", "allow_unused", "return_index",
     "return_inverse", "return_counts", "affine", "is_causal",
+    "upper", "unit_diagonal", "left", "full_matrices",
     "amsgrad", "maximize", "centered", "cycle_momentum", "three_phase", "error_if_nonfinite",
 ]  # fmt: skip
 WORDS = {
     "side": ("left", "right"),
     "indexing": ("xy", "ij"),
-    "mode": ("constant", "edge", "reflect", "symmetric", "wrap"),
+    "mode": ("constant", "edge", "reflect", "symmetric", "wrap", "reduced", "complete"),
+    "norm": ("backward", "ortho", "forward"),
+    "ord": ("fro", "nuc", 1, 2, -2, 0, 0.5, math.inf, -math.inf, None),
     "approximate": ("none", "tanh"),
     "reduction": ("mean", "sum", "none"),
     "device": ("cpu", "cuda", None),
@@ -374,6 +383,8 @@ def functions() -> list[Entry]:
         if callable(f) and (operator or not name.startswith("_")):
             found.append((f"Tensor.{name}", f, True))
     found += public("array_api.", array_api, array_api.__all__)
+    found += public("linalg.", linalg, linalg.__all__)
+    found += public("fft.", fft, fft.__all__)
     found += public("nn.functional.", nn.functional, dir(nn.functional))
     found += public("nn.init.", nn.init, dir(nn.init))
     found += [
@@ -542,13 +553,13 @@ def call(seed: int, table: list[Entry]) -> str | None:
     return None
 
 
-def batch(first: int, count: int) -> Counter[str]:
+def batch(first: int, count: int, prefix: str = "") -> Counter[str]:
     """What escaped from the calls of these seeds."""
     warnings.simplefilter("error")  # a warning escapes too
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning)  # numpy.matrix
     signal.signal(signal.SIGPROF, _too_slow)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    table = functions()
+    table = [entry for entry in functions() if entry[0].startswith(prefix)]
     escaped: Counter[str] = Counter()
     for seed in range(first, first + count):
         print(f"@{seed}", flush=True)
@@ -558,13 +569,13 @@ def batch(first: int, count: int) -> Counter[str]:
     return escaped
 
 
-def main(count: int, first: int) -> int:
+def main(count: int, first: int, prefix: str = "") -> int:
     """Runs the calls in child processes. Returns the number of escapes and crashes."""
     bad = 0
     seed = first
     while seed < first + count:
         size = min(BATCH, first + count - seed)
-        command = [sys.executable, __file__, "--batch", str(seed), str(size)]
+        command = [sys.executable, __file__, "--batch", str(seed), str(size), prefix]
         with tempfile.TemporaryDirectory() as folder:  # where dump() writes
             child = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
         lines = child.stdout.splitlines()
@@ -585,6 +596,7 @@ def main(count: int, first: int) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--batch":
-        batch(int(sys.argv[2]), int(sys.argv[3]))
+        batch(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     else:
-        sys.exit(bool(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)))
+        count, first, prefix = (sys.argv[i] if i < len(sys.argv) else "" for i in (1, 2, 3))
+        sys.exit(bool(main(int(count), int(first or 0), prefix)))

@@ -245,6 +245,14 @@ def test_errors_show_both_sides() -> None:
         wf.while_loop(lambda c: c, lambda c: c - 1, 3)
     with pytest.raises(errors.DTypeError, match="not 'text'"):
         wf.scan(lambda c, x: (c, "text"), 0, length=2)
+    with pytest.raises(errors.DTypeError, match="while_loop: the condition must be a function"):
+        wf.while_loop(True, lambda c: c, 0)  # type: ignore[arg-type]
+    with pytest.raises(errors.DTypeError, match="map: f must be a function, not 3"):
+        wf.map(3, wf.ones(2))  # type: ignore[arg-type]
+    with pytest.raises(
+        errors.DTypeError, match=r"fori_loop: lower must be one int, not int64\[2\]"
+    ):
+        wf.fori_loop([wf.tensor(0), wf.tensor(1)], wf.tensor(2), lambda i, c: c, 0)
     with pytest.raises(errors.JitError, match="is read"):
         wf.scan(lambda c, x: (c if c > 0 else -c, None), 0, length=3)
 

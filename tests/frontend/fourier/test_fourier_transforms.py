@@ -134,6 +134,8 @@ ERRORS: list[tuple[Callable[[wf.Tensor], Any], type[Exception], str]] = [
     (lambda z: wf.fft.fft(z, axis=2), E.AxisError, "fft: axis 2 is out of range"),
     (lambda z: wf.fft.fft(z, norm="no"), E.ArgumentError, "fft: norm must be"),
     (lambda z: wf.fft.fftn(z, s=(2,), axes=(0, 1)), E.ShapeError, "1 extents for 2 axes"),
+    (lambda z: wf.fft.fftn(z, axes=2), E.AxisError, "fftn: axis 2 is out of range"),
+    (lambda z: wf.fft.ifftn(z, axes="0"), E.DTypeError, "ifftn: axes must be an int, not '0'"),
     (lambda z: wf.fft.fft(z[:, :0]), E.ShapeError, "has no elements"),
     (lambda z: wf.fft.fftfreq(0), E.ArgumentError, "fftfreq: n must be at least 1"),
 ]

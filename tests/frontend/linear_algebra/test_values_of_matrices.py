@@ -243,5 +243,15 @@ def test_arguments_that_are_not_allowed() -> None:
         la.qr(wf.eye(2), mode="raw")
     with pytest.raises(wf.errors.DTypeError, match="matrix_power: n must be an int"):
         la.matrix_power(wf.eye(2), 1.5)
+    with pytest.raises(wf.errors.DTypeError, match=r"matrix_power: n must be an int, not \[1\]"):
+        la.matrix_power(wf.eye(2), [1])
+    with pytest.raises(wf.errors.ShapeError, match="cond: p must be one number"):
+        la.cond(wf.eye(2), np.array([2, 2]))
+    with pytest.raises(wf.errors.ShapeError, match="matrix_norm: ord must be one number"):
+        la.matrix_norm(wf.eye(2), ord=np.array([2, 2]))
+    with pytest.raises(wf.errors.ShapeError, match=r"pinv: shapes \(3,\) and \(2,\) could not"):
+        la.pinv(wf.ones(2, 2, 2), rtol=wf.ones(3))
+    with pytest.raises(wf.errors.ShapeError, match=r"pinv: rtol of shape \(2,\) for a batch \(\)"):
+        la.pinv(wf.eye(2), rtol=wf.ones(2))
     with pytest.raises(wf.errors.AttributeError, match=r"wf\.linalg\.inv"):
         _ = wf.inv

@@ -101,6 +101,8 @@ def test_what_it_raises_comes_out_and_changes_nothing() -> None:
 def test_mistakes_are_errors() -> None:
     with pytest.raises(E.ShapeError, match=r"test_host_calls\.py:\d+: .* float32\[2\], not"):
         wf.host_call(lambda x: x[:2], X, X).numpy()
+    with pytest.raises(E.ShapeError, match="returned what is no array, not float32"):
+        wf.host_call(lambda x: [[1], [1, 2]], X, X).numpy()
     with pytest.raises(E.ShapeError, match="not int64"):
         wf.host_call(lambda x: x, wf.zeros(3, dtype=wf.int64), X).numpy()
     with pytest.raises(E.ShapeError, match="structure of the result"):
