@@ -2,7 +2,8 @@
 a Kernel. Out: Loops.
 
 rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
-short         for chunk: for row: write lanes, each with its short reductions unrolled
+short         for chunk: for row: write lanes, each with its short reductions unrolled, or its short
+              row
 rows + sums   for chunk: sums of each column; for row: as rows, and add to the sums; then leave them
               to codegen/cpu/column_sums.py
 columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
@@ -22,6 +23,7 @@ from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt
 from ...ir.loops.walk import postorder
 from ..kernels import loop_axes
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
+from ..kernels.choices import by_position
 from ..kernels.evaluate import load
 from ..kernels.kernel_axes import (
     Axes,
@@ -38,7 +40,6 @@ from ..kernels.kernel_axes import (
 from ..kernels.lowered import Lowered
 from ..kernels.stages import ColumnSum, RowLoop
 from ..llvm.target import Target
-from .choices import by_position
 from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
 from .row_order import has_order, ordered, unrolled
@@ -188,7 +189,8 @@ class RowLowering(KernelAxes):
         return self._finish(chunk, body, f": {text}")
 
     def short(self, lane_group: list[Var]) -> Lowered:
-        """Lanes over an outer axis, all reductions of a lane in registers."""
+        """Lanes over an outer axis, all reductions of a lane in registers, or a short row of
+        each."""
         others, n = [g for g in self.groups if g is not lane_group], loop_axes.extent(lane_group)
         rows = prod(loop_axes.extent(g) for g in others)
         block = n if rows > 1 else min(n, max(SHORT_BLOCK, -(-n // loop_axes.MAX_CHUNKS)))
@@ -202,15 +204,14 @@ class RowLowering(KernelAxes):
             self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group)
         )
         body = in_registers(self.stages(axes), self._unrolled)
-        text = (
-            f": lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
-        )
+        what = "short reductions in registers" if self.reduces else "short rows unrolled"
+        text = f": lanes over an outer axis of {n}, {what}, {chunk.describe()}"
         return self._finish(
             chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text
         )
 
     def _unrolled(self, loop: RowLoop) -> list[Stmt]:
-        if self.tuning.strict:
+        if self.tuning.strict or not loop.reductions:
             return in_a_row(loop)
         return unrolled(loop, self._apart(loop))
 

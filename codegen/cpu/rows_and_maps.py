@@ -56,7 +56,8 @@ def rows(k: RowLowering) -> Estimate | Refusal:
 
 
 def short(k: RowLowering) -> Estimate | Refusal:
-    """Reductions so short that their steps can stand in a row, as in pooling windows."""
+    """Reductions so short that their steps can stand in a row, as in pooling windows; maps of such
+    rows, as pairs of the parts of complex values."""
     if refusal := _refused(k, reduces=True):
         return refusal
     steps = Refusal(f"{k.steps} steps of reductions, at most {UNROLLED} stand in a row")
@@ -67,7 +68,8 @@ def columns(k: RowLowering) -> Estimate | Refusal:
     """Reductions over axes that are not contiguous."""
     if refusal := _refused(k, reduces=True):
         return refusal
-    steps = Refusal(f"{plural(k.steps, 'step')} of reductions can stand in a row")
+    of = " of reductions" if k.reduces else ""
+    steps = Refusal(f"{plural(k.steps, 'step')}{of} can stand in a row")
     return _over_outer(k, k.columns) if k.steps > UNROLLED else steps
 
 
@@ -77,7 +79,7 @@ def _refused(k: RowLowering, reduces: bool) -> Refusal | None:
         return Refusal("vectors do not pay in a tiny kernel")
     if reduces == bool(k.inner):
         return None
-    return Refusal("nothing is reduced" if reduces else "there are reductions")
+    return Refusal("nothing is reduced" if reduces else k.why_inner)
 
 
 def _over_outer(k: RowLowering, lower: Callable[[list[Var]], Lowered]) -> Estimate | Refusal:

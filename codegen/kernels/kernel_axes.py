@@ -22,6 +22,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
 from . import loop_axes
+from .choices import by_step
 from .evaluate import Place
 from .loop_axes import Access, Lanes
 from .stages import UNROLLED, AxisMap, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
@@ -113,6 +114,16 @@ class KernelAxes:
         }
         self.width = lane_width(self.roots, target)
         self.body = loop_axes.work(nodes)
+
+    @property
+    def reduces(self) -> bool:
+        """Are there reductions? Else inner axes are short rows of maps."""
+        return any(loop.reductions or loop.sums for s in self.probe for loop in s.loops)
+
+    @property
+    def why_inner(self) -> str:
+        """Why some of its axes are inner ones."""
+        return "there are reductions" if self.reduces else "there are short rows"
 
     def work(self) -> int:
         """Operations of the kernel."""
@@ -293,6 +304,8 @@ def scratch_of(stages: list[Stage]) -> list[Buf]:
 
 def in_a_row(loop: RowLoop) -> list[Stmt]:
     """All steps of a loop, one after the other."""
+    if len(loop.axes) == 1 and not (loop.reductions or loop.sums):
+        return by_step(loop.axes[0], [Store(w.buf, w.index, w.value) for w in loop.writes])
     return [loop_axes.nest(loop.axes, *row_statements(loop), kind=UNROLL)]
 
 

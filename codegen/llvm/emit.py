@@ -33,7 +33,7 @@ from .access import Function, first_lanes, zero
 from .expr import evaluate
 from .lane_plan import partial_groups, plan_phase, straight_groups
 from .lanes import Lanes, Scope, mask_value, scalar_index
-from .short_rows import store_rows, stores_of_rows
+from .short_rows import rows_in_pieces, store_rows, stores_of_rows
 from .simple import Simple
 from .target import Target
 from .transpose import square, transposed
@@ -177,15 +177,38 @@ class Emitter(Simple):
                     else:
                         self.statement(t)
         for columns in rows.values():
-            for group in self.groups:
-                store_rows(self.fn, columns[0][0], [values[group] for _, values in columns], group)
+            self.store_row(columns)
 
     def rows_stored(self, s: For) -> list[int]:
         """Which statements of an unrolled loop store rows at once, not column by column."""
         lanes = self.scope.lanes
-        if lanes is None or any(first_lanes(t, lanes.w) is None for t in lanes.tails):
-            return []
-        return stores_of_rows(s, lanes.var, lanes.w)
+        return stores_of_rows(s, lanes.var, lanes.w) if lanes and self.has_known_tails() else []
+
+    def has_known_tails(self) -> bool:
+        """Is it known of every vector of lanes how many there are?"""
+        lanes = self.scope.lanes
+        return lanes is not None and all(first_lanes(t, lanes.w) is not None for t in lanes.tails)
+
+    def store_row(self, columns: list[tuple[Store, list[Val]]]) -> None:
+        """Rows of the lanes from their columns: each a Store, and its values for every group."""
+        for group in self.groups:
+            store_rows(self.fn, columns[0][0], [values[group] for _, values in columns], group)
+
+    def lane_body(self, body: list[Stmt], lane: Var) -> None:
+        """The statements of a LANES loop; those that store a row column by column, at once."""
+        if not self.has_known_tails():
+            self.body(body)
+            return
+        for run in rows_in_pieces(body, lane):
+            if len(run) == 1:
+                self.body(run)
+                continue
+            columns = []
+            for t in run:
+                self.combine_before(t)
+                assert isinstance(t, Store)
+                columns.append((t, self.stored(t)))
+            self.store_row(columns)
 
     def tell(self, s: For, what: str) -> None:
         """A comment, where loops have notes."""
@@ -317,7 +340,7 @@ class Emitter(Simple):
             varies = self.varies.setdefault((s.var, frozenset(private)), {})
             self.lanes[key] = Lanes(s.var, w, base, tails, self.w.depth, private, varies, first)
         self.scope.vars[s.var], self.scope.lanes = base, self.lanes[key]
-        self.body(s.body)
+        self.lane_body(s.body, s.var)
         self.scope.lanes = None
 
     def together(self, s: For, w: int) -> int:

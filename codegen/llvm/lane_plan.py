@@ -4,13 +4,14 @@ LANES loops, use of REG buffers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ...ir.loops.walk import part_of, postorder, roots, statements, usual_operands
+from ...ir.loops.walk import operands, part_of, postorder, roots, statements, usual_operands
 from .lanes import Lanes
 from .target import Target
 from .values import integer
@@ -106,6 +107,8 @@ def plan_phase(phase: For, target: Target) -> Plan:
         plan.groups[s.var] = max(
             straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1)
         )
+        for buf, first in _rows_in_pieces(s):
+            plan.rows.setdefault(buf, []).append(first)
         for row, buf, index in _rows_read(s):
             first = index - Index({row.var: 1})
             if is_column(index, row, s.var):
@@ -126,6 +129,42 @@ def _rows_read(loop: For) -> list[tuple[For, Buf, Index]]:
         if isinstance(s, For) and takes_rows(s)
         for buf, index in _plain_loads(s.body)
     ]
+
+
+def _rows_in_pieces(loop: For) -> list[tuple[Buf, Index]]:
+    """Rows, one a lane, each element of which a LANES loop reads by a load of its own in every
+    turn: (buffer, first element)."""
+    columns: dict[tuple[Buf, Index], set[int]] = {}
+    for buf, index in dict.fromkeys(_certain_loads(loop)):
+        columns.setdefault((buf, index - index.const), set()).add(index.const)
+    return [
+        (buf, start + first)
+        for (buf, start), places in columns.items()
+        for first in _whole_rows(places, start, loop.var)
+    ]
+
+
+def _certain_loads(loop: For) -> list[tuple[Buf, Index]]:
+    """What a LANES loop loads of arguments in every turn, and where."""
+    return _plain_loads([s for s in loop.body if isinstance(s, Store | Reduce)], usual_operands)
+
+
+def _whole_rows(places: set[int], start: Index, lane: Var) -> list[int]:
+    """Where rows begin all of whose elements are among these places behind the start."""
+    count, firsts = row_length(start, lane), list[int]()
+    for first in sorted(places) if count else ():
+        free = not firsts or first >= firsts[-1] + count
+        if free and places.issuperset(range(first, first + count)):
+            firsts.append(first)
+    return firsts
+
+
+def row_length(index: Index, lane: Var) -> int:
+    """How many elements the row of a lane has, if its element at the index is one of a row behind
+    which the next lane's begins; else 0."""
+    count = index.coef(lane)
+    alone = lane not in (index - Index({lane: count})).vars() and not index.values()
+    return count if alone and 1 < count <= MOST_COLUMNS else 0
 
 
 def takes_rows(s: For) -> bool:
@@ -154,11 +193,12 @@ def is_apart(index: Index, s: For, lane: Var, w: int) -> bool:
     return alone and index.coef(lane) > s.extent >= w
 
 
-def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:
+def _plain_loads(
+    body: list[Stmt], needed: Callable[[Node], tuple[Node, ...]] = operands
+) -> list[tuple[Buf, Index]]:
     """What is loaded from arguments without a mask, and where."""
-    loads = [
-        n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD
-    ]
+    nodes = postorder([r for s in statements(body) for r in roots(s)], needed)
+    loads = [n.arg for n in nodes if n.op is Op.LOAD]
     return [(buf, index) for buf, index, mask in loads if buf.space == GLOBAL and not mask]
 
 

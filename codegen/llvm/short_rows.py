@@ -10,8 +10,10 @@ then from all that are left. What is stored goes the same way back.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from ...ir.graph.index import Index, Var
-from ...ir.loops.loop import GLOBAL, For, Store
+from ...ir.loops.loop import GLOBAL, Buf, For, Stmt, Store
 from ...ir.loops.walk import reads
 from .access import (
     Access,
@@ -22,7 +24,7 @@ from .access import (
     store_first,
     to_memory,
 )
-from .lane_plan import is_apart, is_column, takes_rows
+from .lane_plan import is_apart, is_column, row_length, takes_rows
 from .lanes import pointer
 from .rows_apart import store_apart
 from .values import Val
@@ -92,6 +94,42 @@ def stores_of_rows(s: For, lane: Var, w: int) -> list[int]:
         and not t.mask
         and (is_column(t.index, s, lane) or is_apart(t.index, s, lane, w))
     ]
+
+
+def rows_in_pieces(body: list[Stmt], lane: Var) -> list[list[Stmt]]:
+    """The statements of a LANES loop in order: those that store the columns of a row, one behind
+    the other, in one list, any other alone. What they store is not read in the loop."""
+    out: list[list[Stmt]] = []
+    read = reads(body)
+    for s in body:
+        last = out[-1] if out else []
+        if last and _continues(last, s, lane, read):
+            last.append(s)
+        else:
+            out.append([s])
+    return [run for some in out for run in _whole(some, lane)]
+
+
+def _continues(row: list[Stmt], s: Stmt, lane: Var, read: Set[Buf]) -> bool:
+    """Is it a Store of the column behind those of a row?"""
+    first = row[0]
+    return (
+        isinstance(first, Store)
+        and isinstance(s, Store)
+        and s.buf is first.buf
+        and s.buf.space == GLOBAL
+        and s.buf not in read
+        and not (s.mask or first.mask)
+        and len(row) < row_length(first.index, lane)
+        and s.index - first.index == Index(const=len(row))
+    )
+
+
+def _whole(row: list[Stmt], lane: Var) -> list[list[Stmt]]:
+    """A row that is stored whole, else its statements apart."""
+    s = row[0]
+    is_row = isinstance(s, Store) and len(row) == row_length(s.index, lane)
+    return [row] if is_row else [[t] for t in row]
 
 
 def store_rows(fn: Function, s: Store, columns: list[Val], group: int) -> None:

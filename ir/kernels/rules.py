@@ -24,6 +24,7 @@ from .recompute import copies, refuse_recompute
 TINY = 1 << 14  # elements below which parallelism does not matter
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
+SHORT_ROW = 2  # elements of a last axis that maps need not share: the parts of a complex value
 MOST_CHOICES = 8  # choices by position that each element of a kernel with reductions may evaluate
 
 
@@ -212,16 +213,23 @@ def _epilogue(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
 
 
 def _like_maps(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
-    """Maps alone share all of their axes."""
+    """Maps alone share all of their axes; those of one group may have a short last one besides,
+    whose steps stand in a row."""
     old, new = (a.form.extents, b.form.extents), len(form.extents)
-    if any(len(extents) != new for extents in old) and not any(
-        u.node.op is Op.REDUCE for u in form.running
-    ):
-        return Reason(
-            Rule.MISALIGNED,
-            f"maps over {list(old[0])} and {list(old[1])} do not index each other alike",
-        )
-    return None
+    uneven = sum(len(extents) != new for extents in old)
+    if not uneven or any(u.node.op is Op.REDUCE for u in form.running):
+        return None
+    if uneven == 1 and all(_is_short(u.inner_vars(form.outer[u] or ()), u) for u in form.running):
+        return None
+    return Reason(
+        Rule.MISALIGNED,
+        f"maps over {list(old[0])} and {list(old[1])} do not index each other alike",
+    )
+
+
+def _is_short(inner: Outer, u: Unit) -> bool:
+    """Are these axes of a map none, or a last one of few elements?"""
+    return not inner or (inner == u.kept_vars()[-1:] and inner[0].extent <= SHORT_ROW)
 
 
 def _parallelism(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:

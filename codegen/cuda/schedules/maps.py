@@ -32,9 +32,8 @@ ROUNDS = (
 def lower_flat(k: KernelAxes, lane_group: list[Var] | None) -> Lowered:
     """Lanes over all elements, those along `lane_group` next to each other."""
     count = loop_axes.extent(k.outer)
-    what = (
-        f"{count} rows, the reductions of each in registers" if k.inner else f"all {count} elements"
-    )
+    rows = f"{count} rows, the reductions of each in registers" if k.reduces else f"{count} rows"
+    what = rows if k.inner else f"all {count} elements"
     if count == 1:
         body = in_registers(_at(k, k.groups, Index()))
         return Blocks(1, 1).lowered(

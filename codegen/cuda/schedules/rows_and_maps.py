@@ -25,11 +25,7 @@ FEW_ROWS = 1 << 12  # rows that are too few for a thread each
 
 def flat(k: KernelAxes) -> Estimate | Refusal:
     """Any map."""
-    return (
-        Refusal("there are reductions")
-        if k.inner
-        else Estimate(partial(lower_flat, k, k.outer_lanes[0]))
-    )
+    return Refusal(k.why_inner) if k.inner else Estimate(partial(lower_flat, k, k.outer_lanes[0]))
 
 
 def short(k: KernelAxes) -> Estimate | Refusal:

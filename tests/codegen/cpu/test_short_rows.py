@@ -38,6 +38,26 @@ def test_rows_of_any_few_results(columns: int, dtype: str, rows: tuple[int, ...]
     assert (below.numpy() == x.max(axis=-1, keepdims=True) - x).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8", "bool"])
+@pytest.mark.parametrize("n", [1 << 14, 5001])
+def test_columns_side_by_side_are_one_kernel(dtype: str, n: int) -> None:
+    x, y = ((random.standard_normal(n) * 50).astype(dtype) for _ in range(2))
+    a, b = wf.tensor(x), wf.tensor(y)
+    both = wf.stack([a, wf.where(b > 0, a, b)], axis=1)
+    assert len(wf.explain(both).kernels) == 1
+    assert (both.numpy() == np.stack([x, np.where(y > 0, x, y)], axis=1)).all()
+    again = both[:, 0] != both[:, 1]
+    assert (again.numpy() == (both.numpy()[:, 0] != both.numpy()[:, 1])).all()
+
+
+def test_windows_two_apart_that_overlap() -> None:
+    x = random.standard_normal(10_003).astype(np.float32)
+    t = wf.tensor(x)
+    got = t[:-2:2] + 2 * t[1:-1:2] - t[2::2] * t[:-2:2]
+    want = x[:-2:2] + 2 * x[1:-1:2] - x[2::2] * x[:-2:2]
+    assert (got.numpy() == want).all()
+
+
 def test_pooled_places_are_stored_as_vectors() -> None:
     """Two neighbours of a window, a byte each: no byte is stored by itself."""
     images = wf.tensor(random.standard_normal((64, 6, 28, 28)).astype(np.float32))

@@ -14,6 +14,7 @@ import weft as wf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
+from weft.inspection.explain.explain import compiled_behind
 
 Array = np.ndarray[Any, Any]
 Function = Callable[[Any], Any]
@@ -154,6 +155,40 @@ def test_a_product_with_a_real_matrix_computes_no_zeros() -> None:
     report = wf.explain(z @ r)
     assert sum(k.flops for k in report.kernels) < 5 * 64**3
     np.testing.assert_allclose((z @ r).numpy(), z.numpy() @ r.numpy(), rtol=1e-12)
+
+
+ONE_KERNEL: dict[str, Function] = {
+    "product": lambda z: z * z[::-1],
+    "sums and products": lambda z: (z + 1) * z - z,
+    "quotient": lambda z: z / (z + 2),
+    "conjugate": lambda z: z.conj(),
+    "magnitude": abs,
+    "scaled": lambda z: z * (2 - 1j),
+    "rows": lambda z: z * z[..., :1],
+    "turned": lambda z: z.T * (1j + z.T),
+    "sums of products": lambda z: (z * z).sum(-1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(64, 48), (131, 37), (3, 1001), (2,)], ids=str)
+@pytest.mark.parametrize("name", ONE_KERNEL)
+def test_a_map_of_complex_values_is_one_kernel(
+    name: str, shape: tuple[int, ...], dtype: str
+) -> None:
+    a = (RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(dtype)
+    call, z = ONE_KERNEL[name], wf.tensor(a)
+    assert len(wf.explain(call(z)).kernels) == 1
+    np.testing.assert_allclose(call(z).numpy(), call(a), rtol=2e3 * np.finfo(dtype).eps)
+
+
+def test_parts_of_complex_values_move_as_whole_vectors() -> None:
+    z = wf.tensor(RNG.normal(size=1 << 14) * (1 + 2j))
+    found = compiled_behind("explain", [z * z], (), {})
+    assert found is not None
+    (kernel,) = found.in_order()
+    text = found.texts(kernel)["ll"]
+    assert "masked" not in text and text.count("  store <") == 2 == text.count(" = load <")
 
 
 def test_arithmetic_meets_numpys_dtypes_and_values() -> None:

@@ -1,5 +1,5 @@
-"""Choices by position, made once a line or once a range of lanes. In: stores of a LANES loop. Out:
-statements without such choices.
+"""Choices by position, made once a line, a range of lanes or a step. In: stores of a LANES or
+UNROLL loop. Out: statements without such choices.
 
     before   for g < 3: for l lanes:
                  out[8*g + l] = where(g < 1, a[8*g + l] if g < 1, b[8*g + l - 8] if 0 <= g - 1 < 2)
@@ -10,6 +10,10 @@ statements without such choices.
                  out[90*g + l] = where(l < 30, a[30*g + l] if l < 30, b[60*g + l - 30])
     after    for l < 30 lanes: out[90*g + l] = a[30*g + l]
              for l < 60 lanes: out[90*g + l + 30] = b[60*g + l]
+
+    before   for c < 2 unrolled: out[2*l + c] = where(c < 1, a[l] if c < 1, b[l])
+    after    out[2*l] = a[l]
+             out[2*l + 1] = b[l]
 
 Joins have them: a line of a join is a line of one of its parts, or consists of lines of its parts.
 """
@@ -23,9 +27,9 @@ from itertools import pairwise
 from ...ir.graph.graph import Node, const, rebuild, scalar_node
 from ...ir.graph.index import Index, Range, Var, var
 from ...ir.graph.op import Op
-from ...ir.loops.loop import If, Stmt, Store
+from ...ir.loops.loop import UNROLL, For, If, Stmt, Store
 from ...ir.loops.walk import Substitution, in_order, operands, postorder
-from ..kernels.loop_axes import work
+from .loop_axes import work
 
 MOST_WORK = 256  # operations of all loops together, as a bound on the code
 
@@ -45,6 +49,17 @@ def by_position(lane: Var, stores: Sequence[Store], loop: LaneLoop) -> list[Stmt
     if position is None or (bodies := _bodies(stores, position, cuts)) is None:
         return _by_lane(lane, stores, loop)
     return _tree(position, cuts, [_by_lane(lane, body, loop) for body in bodies])
+
+
+def by_step(step: Var, stores: Sequence[Store]) -> list[Stmt]:
+    """The stores in an unrolled loop; where they choose by its step, once for each step instead."""
+    if len(_cuts(postorder([s.value for s in stores]), var(step))) == 2:
+        return [For(step, step.extent, UNROLL, [*stores])]
+    steps = [
+        (Substitution({step: Index(const=k)}), _known(stores, Range(var(step), k, k + 1)))
+        for k in range(step.extent)
+    ]
+    return [by.statement(body[i]) for i in range(len(stores)) for by, body in steps]
 
 
 def _by_lane(lane: Var, stores: Sequence[Store], loop: LaneLoop) -> list[Stmt]:
