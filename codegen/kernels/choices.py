@@ -20,16 +20,16 @@ Joins have them: a line of a join is a line of one of its parts, or consists of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from ...ir.graph.graph import Node, const, rebuild, scalar_node
 from ...ir.graph.index import Index, Range, Var, var
 from ...ir.graph.op import Op
-from ...ir.loops.loop import UNROLL, For, If, Stmt, Store
+from ...ir.loops.loop import UNROLL, If, Stmt, Store
 from ...ir.loops.walk import Substitution, in_order, operands, postorder
-from .loop_axes import work
+from .loop_axes import nested, work
 
 MOST_WORK = 256  # operations of all loops together, as a bound on the code
 
@@ -51,15 +51,22 @@ def by_position(lane: Var, stores: Sequence[Store], loop: LaneLoop) -> list[Stmt
     return _tree(position, cuts, [_by_lane(lane, body, loop) for body in bodies])
 
 
-def by_step(step: Var, stores: Sequence[Store]) -> list[Stmt]:
-    """The stores in an unrolled loop; where they choose by its step, once for each step instead."""
-    if len(_cuts(postorder([s.value for s in stores]), var(step))) == 2:
-        return [For(step, step.extent, UNROLL, [*stores])]
-    steps = [
-        (Substitution({step: Index(const=k)}), _known(stores, Range(var(step), k, k + 1)))
-        for k in range(step.extent)
-    ]
-    return [by.statement(body[i]) for i in range(len(stores)) for by, body in steps]
+def by_step(steps: Sequence[Var], stores: Sequence[Store]) -> list[Stmt]:
+    """The stores in unrolled loops; once for each step of those by whose steps they choose."""
+    loops = []
+    for step in steps:
+        if len(_cuts(postorder([s.value for s in stores]), var(step))) > 2:
+            stores = [s for store in stores for s in _each_step(step, store)]
+        else:
+            loops.append(step)
+    return nested(loops, [*stores], UNROLL, UNROLL)
+
+
+def _each_step(step: Var, store: Store) -> Iterator[Store]:
+    for k in range(step.extent):
+        (known,) = _known([store], Range(var(step), k, k + 1))
+        by = Substitution({step: Index(const=k)})
+        yield replace(known, index=by.index(known.index), value=by.node(known.value))
 
 
 def _by_lane(lane: Var, stores: Sequence[Store], loop: LaneLoop) -> list[Stmt]:

@@ -304,8 +304,8 @@ def scratch_of(stages: list[Stage]) -> list[Buf]:
 
 def in_a_row(loop: RowLoop) -> list[Stmt]:
     """All steps of a loop, one after the other."""
-    if len(loop.axes) == 1 and not (loop.reductions or loop.sums):
-        return by_step(loop.axes[0], [Store(w.buf, w.index, w.value) for w in loop.writes])
+    if not (loop.reductions or loop.sums):
+        return by_step(loop.axes, [Store(w.buf, w.index, w.value) for w in loop.writes])
     return [loop_axes.nest(loop.axes, *row_statements(loop), kind=UNROLL)]
 
 

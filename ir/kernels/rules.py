@@ -24,7 +24,7 @@ from .recompute import copies, refuse_recompute
 TINY = 1 << 14  # elements below which parallelism does not matter
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
-SHORT_ROW = 2  # elements of a last axis that maps need not share: the parts of a complex value
+SHORT_ROW = 4  # elements along axes that maps need not share: the parts of complex values
 MOST_CHOICES = 8  # choices by position that each element of a kernel with reductions may evaluate
 
 
@@ -213,13 +213,13 @@ def _epilogue(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
 
 
 def _like_maps(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
-    """Maps alone share all of their axes; those of one group may have a short last one besides,
-    whose steps stand in a row."""
+    """Maps alone share all of their axes; those of one group may have short ones besides, whose
+    steps stand in a row."""
     old, new = (a.form.extents, b.form.extents), len(form.extents)
     uneven = sum(len(extents) != new for extents in old)
     if not uneven or any(u.node.op is Op.REDUCE for u in form.running):
         return None
-    if uneven == 1 and all(_is_short(u.inner_vars(form.outer[u] or ()), u) for u in form.running):
+    if uneven == 1 and all(_row(u, form) <= SHORT_ROW for u in form.running):
         return None
     return Reason(
         Rule.MISALIGNED,
@@ -227,9 +227,9 @@ def _like_maps(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     )
 
 
-def _is_short(inner: Outer, u: Unit) -> bool:
-    """Are these axes of a map none, or a last one of few elements?"""
-    return not inner or (inner == u.kept_vars()[-1:] and inner[0].extent <= SHORT_ROW)
+def _row(u: Unit, form: Form) -> int:
+    """Elements of a unit for each place on the outer axes."""
+    return prod(v.extent for v in u.inner_vars(form.outer[u] or ()))
 
 
 def _parallelism(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:

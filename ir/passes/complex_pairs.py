@@ -9,6 +9,8 @@ or adds values keeps that axis; all else computes the parts apart, and they meet
 product of matrices is one of real matrices of twice the extents:
 
     [.. ar ai ..] @ [[br, bi], [-bi, br]]
+
+The second factor is stored in that form, so that what is a row of the real matrix is one in memory.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ from functools import cached_property
 from typing import Any
 
 from ..graph.graph import Node, expand, leaf, node, rebuild, reshape, toposort
+from ..graph.index import Var, var
 from ..graph.op import COMPLEX_PARTS, REGIONAL, VIEWS, Op
 from ..graph.region import Branch, Loop, Region, closed
 from ..graph.rewrite import constant_of
 from ..graph.routine import Routine
 from ..graph.shapes import Shape
 from ..graph.site import provenance
+from ..graph.views import resolve
 from ..ops.join import join
 from ..ops.nodes import add, mul, neg, sub
 
@@ -154,7 +158,7 @@ class _Walk:
         if _base(a).size < _base(b).size:
             a, b = b, a
         left = expand(self._stored(a, _whole), ((product.ndim + 1, PARTS),))
-        right = self._stored(b, _matrix)
+        right = self._stored(b, _rows_matrix if _ends_in(b, axes) else _lanes_matrix)
         pairs = mul(left, right)
         return Value(None, node(Op.REDUCE, (pairs,), (n.arg[0], (*axes, product.ndim))))
 
@@ -162,7 +166,6 @@ class _Walk:
         """A factor in some form, made before it is repeated."""
         base = _base(n)
         made = form(self._complex[base])
-        made = made if made.op is Op.INPUT else node(Op.KEEP, (made,))
         chain = [n]
         while chain[-1] is not base:
             chain.append(chain[-1].src[0])
@@ -183,14 +186,47 @@ def _misses(n: Node, summed: tuple[int, ...]) -> bool:
     return n.op is Op.EXPAND and any(d > 1 and a not in summed for a, d in n.arg)
 
 
+def _ends_in(n: Node, summed: tuple[int, ...]) -> bool:
+    """Is the last axis of what a view is one of summed?"""
+    axes = [Var(f"i{a}", d) for a, d in enumerate(n.shape)]
+    _, at, _ = resolve(n, [var(v) for v in axes], _base(n))
+    return bool(at) and not at[-1].vars().isdisjoint(axes[a] for a in summed)
+
+
 def _whole(x: Value) -> Node:
-    return x.whole
+    return _in_memory(x.whole)
 
 
-def _matrix(x: Value) -> Node:
-    """[[re, im], [-im, re]] along two last axes."""
+def _lanes_matrix(x: Value) -> Node:
+    """[[re, im], [-im, re]] along two last axes, whose rows lie apart: [.., 2, n, 2] in memory."""
     re, im = x.parts
-    return reshape(_side_by_side(re, im, neg(im), re), (*re.shape, PARTS, PARTS))
+    made = _in_memory(_rows_apart(x.whole, _side_by_side(neg(im), re)))
+    return _with_axis_moved(made, -3, -2)
+
+
+def _rows_matrix(x: Value) -> Node:
+    """The same, whose columns lie apart."""
+    re, im = x.parts
+    made = _in_memory(_rows_apart(_side_by_side(re, neg(im)), _side_by_side(im, re)))
+    return _with_axis_moved(made, -3, -1)
+
+
+def _in_memory(n: Node) -> Node:
+    return n if n.op is Op.INPUT else node(Op.KEEP, (n,))
+
+
+def _rows_apart(*values: Node) -> Node:
+    """Values [.., n, 2] as [.., 2, n, 2]."""
+    axis = values[0].ndim - 2
+    return join([(k, expand(v, ((axis, 1),))) for k, v in enumerate(values)], axis, len(values))
+
+
+def _with_axis_moved(n: Node, source: int, to: int) -> Node:
+    """An axis at another place; both are counted from the end."""
+    order = list(range(n.ndim))
+    axis = order.pop(source)
+    order.insert(n.ndim + to, axis)
+    return node(Op.PERMUTE, (n,), tuple(order))
 
 
 def _product(x: Value, y: Value) -> Value:
