@@ -52,14 +52,16 @@ def by_position(lane: Var, stores: Sequence[Store], loop: LaneLoop) -> list[Stmt
 
 
 def by_step(steps: Sequence[Var], stores: Sequence[Store]) -> list[Stmt]:
-    """The stores in unrolled loops; once for each step of those by whose steps they choose."""
-    loops = []
+    """The stores in unrolled loops; once for each step of those by whose steps they choose, one
+    behind the other in memory."""
+    loops, buffers = [], list(dict.fromkeys(s.buf for s in stores))
     for step in steps:
         if len(_cuts(postorder([s.value for s in stores]), var(step))) > 2:
             stores = [s for store in stores for s in _each_step(step, store)]
         else:
             loops.append(step)
-    return nested(loops, [*stores], UNROLL, UNROLL)
+    in_order = sorted(stores, key=lambda s: (buffers.index(s.buf), s.index.const))
+    return nested(loops, [*in_order], UNROLL, UNROLL)
 
 
 def _each_step(step: Var, store: Store) -> Iterator[Store]:

@@ -155,8 +155,7 @@ class _Walk:
             return Value(None, node(Op.REDUCE, (mul(repeated, other.whole),), n.arg))
         if not (_misses(a, axes) and _misses(b, axes)):
             return _moved(n, [_product(x, y)], [])
-        if _base(a).size < _base(b).size:
-            a, b = b, a
+        b, a = sorted((b, a), key=lambda s: (_ends_in(s, axes), _base(s).size))
         left = expand(self._stored(a, _whole), ((product.ndim + 1, PARTS),))
         right = self._stored(b, _rows_matrix if _ends_in(b, axes) else _lanes_matrix)
         pairs = mul(left, right)

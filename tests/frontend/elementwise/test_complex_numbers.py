@@ -150,6 +150,24 @@ def test_products_of_matrices_are_numpys(data: st.DataObject) -> None:
     np.testing.assert_allclose(got.numpy(), want, rtol=0, atol=20 * eps * (k + 1) ** 0.5 + eps)
 
 
+@pytest.mark.parametrize("shapes", [((48, 64), (64, 80)), ((8, 64), (64, 80)), ((96, 64), (64, 9))])
+@pytest.mark.parametrize("turned", [(), (0,), (1,), (0, 1)], ids=str)
+def test_one_kernel_makes_the_matrix_of_a_product(
+    shapes: tuple[tuple[int, ...], ...], turned: tuple[int, ...]
+) -> None:
+    a, b = (RNG.normal(size=s) + 1j * RNG.normal(size=s) for s in shapes)
+    x, y = (
+        wf.tensor(np.ascontiguousarray(m.T)).T if k in turned else wf.tensor(m)
+        for k, m in enumerate((a, b))
+    )
+    found = compiled_behind("explain", [x @ y], (), {})
+    assert found is not None
+    making, _ = found.in_order()
+    text = found.texts(making)["ll"]
+    assert "masked.scatter" not in text and "masked.gather" not in text
+    np.testing.assert_allclose((x @ y).numpy(), a @ b, rtol=1e-11)
+
+
 def test_a_product_with_a_real_matrix_computes_no_zeros() -> None:
     z, r = wf.tensor(RNG.normal(size=(64, 64)) * (1 + 2j)), wf.tensor(RNG.normal(size=(64, 64)))
     report = wf.explain(z @ r)
