@@ -1,28 +1,37 @@
 """The Python Array API standard 2024.12 as tables: signatures, dtypes in and out. In: a namespace.
 Out: a list of deviations.
 
-Source: https://data-apis.org/array-api/2024.12/API_specification (real dtypes, without the linalg
-and fft extensions). `python tests/kit/standard.py` prints the report.
+Source: https://data-apis.org/array-api/2024.12/API_specification. The tables of its extensions are
+in standard_extensions.py. `python tests/kit/standard.py` prints the report.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
+
+from standard_extensions import EXTENSIONS, FIELDS
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGER = SIGNED + UNSIGNED
 FLOATING = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
+PARTS = dict(zip(COMPLEX, FLOATING, strict=True))
 REAL = INTEGER + FLOATING
-EVERY = ("bool", *REAL)
+EVERY = ("bool", *REAL, *COMPLEX)
 CATEGORIES = {
     "any": EVERY,
+    "numeric": REAL + COMPLEX,
     "real": REAL,
+    "inexact": FLOATING + COMPLEX,
     "floating": FLOATING,
+    "complex": COMPLEX,
     "integer": INTEGER,
     "integer or bool": ("bool", *INTEGER),
+    "integer or complex": INTEGER + COMPLEX,
     "bool": ("bool",),
 }
 CONSTANTS = {
@@ -33,24 +42,25 @@ CONSTANTS = {
     "pi": 3.141592653589793,
 }
 
-# category of the operands, what the result is ("same": the promoted dtype), names
+# category of the operands, names, and what the result is: "same" is the promoted dtype, "part" that
+# of its real parts
 _ONE_OPERAND = [
-    ("real", "same", "abs ceil floor negative positive round sign square trunc"),
-    (
-        "floating",
-        "same",
-        "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2",
-    ),
-    ("floating", "same", "reciprocal sin sinh sqrt tan tanh"),
-    ("real", "same", "real conj"),
-    ("real", "bool", "isfinite isinf isnan"),
+    ("real", "same", "ceil floor trunc"),
+    ("numeric", "same", "conj negative positive round sign square"),
+    ("numeric", "part", "abs real"),
+    ("complex", "part", "imag"),
+    ("inexact", "same", "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2"),
+    ("inexact", "same", "reciprocal sin sinh sqrt tan tanh"),
+    ("numeric", "bool", "isfinite isinf isnan"),
     ("floating", "bool", "signbit"),
     ("integer or bool", "same", "bitwise_invert"),
     ("bool", "bool", "logical_not"),
 ]
 _TWO_OPERANDS = [
-    ("real", "same", "add floor_divide maximum minimum multiply pow remainder subtract"),
-    ("floating", "same", "atan2 copysign divide hypot logaddexp nextafter"),
+    ("numeric", "same", "add multiply pow subtract"),
+    ("real", "same", "floor_divide maximum minimum remainder"),
+    ("inexact", "same", "divide"),
+    ("floating", "same", "atan2 copysign hypot logaddexp nextafter"),
     ("integer", "same", "bitwise_left_shift bitwise_right_shift"),
     ("integer or bool", "same", "bitwise_and bitwise_or bitwise_xor"),
     ("any", "bool", "equal not_equal"),
@@ -60,7 +70,7 @@ _TWO_OPERANDS = [
 
 
 def _by_name(groups: list[tuple[str, str, str]]) -> dict[str, tuple[tuple[str, ...], str]]:
-    """name -> (dtypes of the operands, "same" or "bool")."""
+    """name -> (dtypes of the operands, "same", "part" or "bool")."""
     return {
         name: (CATEGORIES[category], result)
         for category, result, names in groups
@@ -98,7 +108,6 @@ OTHERS = {
     "result_type": "(*arrays_and_dtypes)",
     # elementwise with more to say
     "clip": "(x, /, min=None, max=None)",
-    "imag": "(x, /)",
     # indexing
     "take": "(x, indices, /, *, axis=None)",
     "take_along_axis": "(x, indices, /, *, axis=-1)",
@@ -183,9 +192,8 @@ METHODS = {
     "__setitem__": "(key, value, /)",
     "to_device": "(device, /, *, stream=None)",
 }
-METHODS |= {
-    f"__{name}__": "()" for name in ("abs", "bool", "float", "index", "int", "invert", "neg", "pos")
-}
+_OF_ONE = ("abs", "bool", "complex", "float", "index", "int", "invert", "neg", "pos")
+METHODS |= {f"__{name}__": "()" for name in _OF_ONE}
 METHODS |= {f"__{name}__": "(other, /)" for name in ("eq", "ge", "gt", "le", "lt", "ne")}
 METHODS |= {f"__{prefix}{name}__": "(other, /)" for name in OPERATORS for prefix in ("", "r", "i")}
 
@@ -240,9 +248,12 @@ def promoted(a: str, b: str) -> str | None:
     """The dtype in which two meet by the standard's table, or None where it leaves that open."""
     if a == b:
         return a
-    kinds = [next(k for k in ((("bool",)), SIGNED, UNSIGNED, FLOATING) if n in k) for n in (a, b)]
+    every = (("bool",), SIGNED, UNSIGNED, FLOATING, COMPLEX)
+    kinds = [next(k for k in every if n in k) for n in (a, b)]
     if kinds[0] == kinds[1]:
         return max(a, b, key=kinds[0].index)
+    if {kinds[0], kinds[1]} == {FLOATING, COMPLEX}:
+        return COMPLEX[max((k.index(n) for k, n in zip(kinds, (a, b), strict=True)))]
     if {kinds[0], kinds[1]} == {SIGNED, UNSIGNED}:
         signed, unsigned = (a, b) if kinds[0] is SIGNED else (b, a)
         step = max(SIGNED.index(signed), UNSIGNED.index(unsigned) + 1)
@@ -256,7 +267,7 @@ def dtype_deviations(xp: Any) -> Iterator[str]:
     for name, (dtypes, result) in ONE_OPERAND.items():
         for a in dtypes:
             found = getattr(xp, name)(*_operands(xp, (a,))).dtype
-            if found != getattr(xp, "bool" if result == "bool" else a):
+            if found != getattr(xp, dtype_of_result(result, a)):
                 yield f"{name}({a}) -> {found}"
     for name, (dtypes, result) in TWO_OPERANDS.items():
         for a in dtypes:
@@ -265,20 +276,73 @@ def dtype_deviations(xp: Any) -> Iterator[str]:
                 if wanted is None:
                     continue
                 found = getattr(xp, name)(*_operands(xp, (a, b))).dtype
-                if found != getattr(xp, "bool" if result == "bool" else wanted):
+                if found != getattr(xp, dtype_of_result(result, wanted)):
                     yield f"{name}({a}, {b}) -> {found}"
+
+
+def dtype_of_result(result: str, operand: str) -> str:
+    """The name of the dtype that a word of the tables stands for."""
+    if result == "complex":
+        return operand if operand in COMPLEX else COMPLEX[FLOATING.index(operand)]
+    return {"same": operand, "part": PARTS.get(operand, operand)}.get(result, result)
+
+
+# ---------------------------------------------------------------- extensions
+
+
+def missing_names_of_extensions(xp: Any) -> Iterator[str]:
+    """The names that an extension of the namespace lacks."""
+    for extension, table in EXTENSIONS.items():
+        space = getattr(xp, extension, None)
+        yield from (f"{extension}.{name}" for name in table if not hasattr(space, name))
+
+
+def signature_deviations_of_extensions(xp: Any) -> Iterator[str]:
+    for extension, table in EXTENSIONS.items():
+        signatures = {name: signature for name, (signature, _, _) in table.items()}
+        yield from signature_deviations(getattr(xp, extension), signatures)
+
+
+def _operands_of(xp: Any, name: str, signature: str, dtypes: tuple[str, ...]) -> list[Any]:
+    """Vectors for cross and outer, else a matrix of each dtype."""
+    data = [1, 0, 1] if name in ("cross", "outer") else [[2, 1], [1, 2]]
+    return [
+        *(xp.asarray(data, dtype=getattr(xp, d)) for d in dtypes),
+        *[2] * signature.startswith("(x, n, /"),
+    ]
+
+
+def result_deviations_of_extensions(xp: Any) -> Iterator[str]:
+    """Functions whose results have other dtypes or names than the standard's."""
+    for extension, table in EXTENSIONS.items():
+        for name, (signature, category, results) in table.items():
+            count = 2 if "x2" in signature else 1
+            for dtypes in product(CATEGORIES.get(category, ()), repeat=count):
+                wanted = dtypes[0] if count == 1 else promoted(*dtypes)
+                if wanted is None:
+                    continue
+                operands = _operands_of(xp, name, signature, dtypes)
+                made = getattr(getattr(xp, extension), name)(*operands)
+                found = made if isinstance(made, tuple) else (made,)
+                words = [dtype_of_result(word, wanted) for word in results.split()]
+                if [r.dtype for r in found] != [getattr(xp, word) for word in words]:
+                    yield f"{extension}.{name}{dtypes} -> {[str(r.dtype) for r in found]}"
+                if getattr(made, "_fields", None) != FIELDS.get(name):
+                    yield f"{extension}.{name} -> {type(made).__name__}"
 
 
 def report(xp: Any) -> dict[str, list[str]]:
     """Every deviation, by kind."""
     array = xp.ones((2, 2))
     return {
-        "missing names": list(missing_names(xp)),
+        "missing names": [*missing_names(xp), *missing_names_of_extensions(xp)],
         "missing members of the array": list(missing_members(array)),
         "signatures": [
             *signature_deviations(xp, SIGNATURES),
             *signature_deviations(array, METHODS),
+            *signature_deviations_of_extensions(xp),
         ],
+        "results of extensions": list(result_deviations_of_extensions(xp)),
         "dtypes": (
             list(dtype_deviations(xp))
             if not list(missing_names(xp))
@@ -291,9 +355,10 @@ def main() -> None:
     from weft import array_api
 
     members = len(ATTRIBUTES) + len(METHODS)
+    more = sum(map(len, EXTENSIONS.values()))
     print(
-        f"{len(SIGNATURES)} functions, {len(CONSTANTS)} constants, {len(EVERY)} dtypes, {members}"
-        " members of the array"
+        f"{len(SIGNATURES)} functions and {more} of extensions, {len(CONSTANTS)} constants,"
+        f" {len(EVERY)} dtypes, {members} members of the array"
     )
     for kind, deviations in report(array_api).items():
         print(f"{kind}: {len(deviations) or 'none'}")
