@@ -13,7 +13,7 @@ from ..elementwise.all import absolute, gt, mul, sub
 from ..functions import reductions
 from ..functions.movement import squeeze, swapaxes, unsqueeze
 from ..functions.products import alike, matmul
-from ..operands.arguments import as_bool
+from ..operands.arguments import as_bool, as_double
 from ..operands.broadcast import Operand, as_node, broadcast_shape, broadcast_to, to_dtype
 from .calls import call, matrices, of_floats, one_batch, square
 from .factorisations import svdvals
@@ -147,12 +147,13 @@ def lstsq(a: Node, b: Node, /, rcond: float | None = None) -> LstsqResult:
     columns = unsqueeze(b, 1) if is_vector else b
     if not b.ndim or columns.shape[-2] != matrices("lstsq", a).shape[-2]:
         raise errors.ShapeError(f"lstsq: shapes {a.shape} and {b.shape} do not fit")
-    x = matmul(pinv(a, rtol=rcond), columns)
+    rtol = None if rcond is None else as_double("lstsq", "rcond", rcond)
+    x = matmul(pinv(a, rtol=rtol), columns)
     rest = sub(columns, matmul(a, x))
     sizes = absolute(rest)
     residuals = reductions.sum(mul(sizes, sizes), -2)
     s = svdvals(a)
-    rank = _rank("lstsq", s, a, rcond)
+    rank = _rank("lstsq", s, a, rtol)
     if is_vector:
         x, residuals = squeeze(x, -1), squeeze(residuals, -1)
     return LstsqResult(x, residuals, rank, s)

@@ -247,6 +247,8 @@ def test_arguments_that_are_not_allowed() -> None:
         la.matrix_power(wf.eye(2), [1])
     with pytest.raises(wf.errors.ShapeError, match="cond: p must be one number"):
         la.cond(wf.eye(2), np.array([2, 2]))
+    with pytest.raises(wf.errors.DTypeError, match="lstsq: rcond must be a real number"):
+        la.lstsq(wf.eye(2), wf.ones(2), rcond=[1])
     with pytest.raises(wf.errors.ShapeError, match="matrix_norm: ord must be one number"):
         la.matrix_norm(wf.eye(2), ord=np.array([2, 2]))
     with pytest.raises(wf.errors.ShapeError, match=r"pinv: shapes \(3,\) and \(2,\) could not"):
