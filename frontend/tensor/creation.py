@@ -185,6 +185,8 @@ def asarray(
 def _of_gpu(obj: object, copy: bool) -> Tensor | None:
     """What another library's array has in the memory of a GPU or the like, None for one that has
     nothing there."""
+    if isinstance(obj, type):
+        return None
     if hasattr(obj, "__dlpack_device__"):
         return (
             from_dlpack(obj, copy=copy)

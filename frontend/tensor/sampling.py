@@ -161,9 +161,11 @@ def multinomial(probs: ArrayLike, num_samples: int, replacement: bool = False) -
 
 
 def _weights(name: str, what: str, given: ArrayLike) -> Node:
-    """The Node of weights. Raises ArgumentError for numbers that cannot be weights; the values of
-    Tensors are not looked at."""
+    """The Node of weights. Raises ArgumentError for numbers that cannot be weights, DTypeError for
+    complex ones; the values of Tensors are not looked at."""
     weights = as_tensor(name, what, given).node
+    if weights.dtype.is_complex:
+        raise errors.DTypeError(f"{name}: {what} must be real, not {weights.dtype.name}")
     if weights.ndim and weights.size and _are_numbers(given):
         with np.errstate(over="ignore"):
             sums = np.asarray(given, np.float64).sum(-1)

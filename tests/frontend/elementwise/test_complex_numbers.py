@@ -261,6 +261,7 @@ def test_jit_vmap_and_loops_take_complex_values() -> None:
         (lambda z: z % 2, "remainder: not defined for complex64"),
         (lambda z: z.erf(), "erf: not defined for complex64"),
         (lambda z: z & z, "bitwise_and: defined for bool and integers"),
+        (lambda z: wf.multinomial(z, 1), "multinomial: probs must be real, not complex64"),
         (lambda z: wf.full((2,), 1j, dtype=wf.float32), "1j is complex, float32 is not"),
         (float, r"float: \(1\+2j\) is complex: take x.real, x.imag or abs"),
         (int, r"int: \(1\+2j\) is complex"),
