@@ -35,8 +35,9 @@ class Accesses:
         `written` is stored?
 
         That is once, so it holds if all are loaded at the one index at which all are stored, or in
-        each body at its own. Phases before the first that stores have ended by then, and so have
-        earlier loops of a phase that runs once: what they load does not matter.
+        each body at its own, as the parts of complex values at two. Phases before the first that
+        stores have ended by then, and so have earlier loops of a phase that runs once: what they
+        load does not matter.
         """
         if (read, written) not in self._answers:
             self._answers[read, written] = self._in_place(read, written)
@@ -52,7 +53,7 @@ class Accesses:
         ):
             return True
         answers = [
-            _loads_where_stored(body, read, written) for _, bodies in left for body in bodies
+            _loads_before_stores(body, read, written) for _, bodies in left for body in bodies
         ]
         return False not in answers and True in answers
 
@@ -133,3 +134,17 @@ def _loads_where_stored(body: Iterable[Access], read: Buf, written: Buf) -> bool
                 return False
             stored = index
     return None if not loaded else loaded == {stored}
+
+
+def _loads_before_stores(body: Iterable[Access], read: Buf, written: Buf) -> bool | None:
+    """Does each of these statements, which run in this order, load what none before has stored, and
+    is all of it stored; None if there are no loads."""
+    stored, loaded = set[Index](), set[Index]()
+    for loads, buf, index in body:
+        here = loads.get(read, set())
+        if not stored.isdisjoint(here):
+            return False
+        loaded |= here
+        if buf is written and index is not None:
+            stored.add(index)
+    return loaded <= stored if loaded else None

@@ -150,6 +150,17 @@ def test_products_of_matrices_are_numpys(data: st.DataObject) -> None:
     np.testing.assert_allclose(got.numpy(), want, rtol=0, atol=20 * eps * (k + 1) ** 0.5 + eps)
 
 
+@pytest.mark.parametrize("n", [5001, 1 << 14])
+def test_a_carry_of_complex_values_is_overwritten(n: int) -> None:
+    z, c = (0.5 * np.exp(1j * RNG.normal(size=n)) for _ in range(2))
+    offset = wf.tensor(c)
+    found = wf.fori_loop(0, 4, lambda i, x: x * x.conj() - x * offset, wf.tensor(z))
+    assert "in place  1 of 1" in str(wf.explain(found))
+    for _ in range(4):
+        z = z * z.conj() - z * c
+    np.testing.assert_allclose(found.numpy(), z, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("shapes", [((48, 64), (64, 80)), ((8, 64), (64, 80)), ((96, 64), (64, 9))])
 @pytest.mark.parametrize("turned", [(), (0,), (1,), (0, 1)], ids=str)
 def test_one_kernel_makes_the_matrix_of_a_product(
