@@ -44,11 +44,12 @@ extern "C" __global__ void __launch_bounds__(64) vectors_{dtype.name}_p0(
 """
 
 
-VECTORS = {d.name: vectors(d) for d in dt.ALL}
+REAL = [d for d in dt.ALL if not d.is_complex]  # those of kernels
+VECTORS = {d.name: vectors(d) for d in REAL}
 
 
 @emulated
-@pytest.mark.parametrize("dtype", dt.ALL, ids=lambda d: d.name)
+@pytest.mark.parametrize("dtype", REAL, ids=lambda d: d.name)
 def test_vectors_hold_their_elements_in_order(dtype):
     n = 16 // dtype.itemsize
     a = np.arange(2 * 64 * n).reshape(-1, n).astype(dtype.carrier)
