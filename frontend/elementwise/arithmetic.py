@@ -164,4 +164,5 @@ def reciprocal(x: Node) -> Node:
 
 def square(x: Node) -> Node:
     """x * x."""
-    return mul(x, x)
+    squared = cx.square_of_absolute(x)
+    return mul(x, x) if squared is None else squared

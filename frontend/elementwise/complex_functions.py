@@ -106,7 +106,20 @@ def quotient_by_real(z: Node, x: Node) -> Node:
 
 def absolute(z: Node) -> Node:
     """|z|, a float; its derivative at 0 is 0."""
-    x, y = parts(z)
+    return _length(*parts(z))
+
+
+def square_of_absolute(size: Node) -> Node | None:
+    """x*x + y*y of the |x + iy| that a value is, if it is one: a root and its square round twice
+    more, and overflow where this does. Only of an infinity and a NaN, this is a NaN."""
+    length = size.src[-1] if size.op is Op.WHERE else size
+    if length.op is not Op.HYPOT or length.src[0].op is not Op.WHERE:
+        return None
+    x, y = length.src[0].src[-1], length.src[1]
+    return add(mul(x, x), mul(y, y)) if _length(x, y) is size else None
+
+
+def _length(x: Node, y: Node) -> Node:
     is_zero = _and(_is(x, 0.0), _is(y, 0.0))
     return where(is_zero, like(0.0, x), _hypot(where(is_zero, like(1.0, x), x), y))
 

@@ -150,6 +150,8 @@ def power(a: Operand, b: Operand) -> Node:
 def _scalar_power(x: Node, exponent: RealScalar) -> Node:
     if exponent == 0 and x.dtype.is_float:
         return node(Op.POW, (x, full_like(x, 0.0)))  # 1 everywhere, with a derivative: 0
+    if exponent == 2 and (squared := cx.square_of_absolute(x)) is not None:
+        return squared
     if exponent in (0, 1, 2):
         return _product_power(x, int(exponent))
     if x.dtype.is_complex:
