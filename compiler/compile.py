@@ -36,6 +36,7 @@ from ..ir.passes.simplify import simplify
 from ..ir.passes.small_systems import small_systems
 from ..ir.passes.split_reductions import split_reductions
 from ..ir.passes.sums_apart import sums_apart
+from ..ir.passes.transforms import has_transforms, transforms_as_kernels
 from ..ir.passes.widen_halves import widen
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
@@ -155,6 +156,8 @@ def _planned(
     if has_complex(outputs):
         outputs = passes.graph("complex pairs", in_pairs, outputs, leaves)
         leaves, values = [paired(n) for n in leaves], [v.paired for v in values]
+        if backend.policy.transforms and not strict and has_transforms(outputs):
+            outputs = passes.graph("transforms as kernels", transforms_as_kernels, outputs)
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
     own = passes.graph("small systems", small_systems, outputs)
     needed = passes.graph("needed results", needed_results, own)

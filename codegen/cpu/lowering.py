@@ -20,6 +20,7 @@ from .chain.chain import lower_chain
 from .chunks import Fastest, Tuning
 from .column_sums import lower_column_sums
 from .contraction import CONTRACTIONS, ZEROS, lower_contraction
+from .fourier import lower_fourier
 from .row_order import in_blocks
 from .rows_and_maps import ROWS_AND_MAPS, lower_rows
 from .scan_scatter_checks import lower_checks, lower_put, lower_scan, lower_scatter
@@ -38,6 +39,7 @@ SCATTER = Schedule("scatter", always(lower_scatter))
 PUT = Schedule("put", always(lower_put))
 SORT = Schedule("sort", always(lower_sort))
 SYSTEMS = Schedule("systems", always(lower_systems))
+FOURIER = Schedule("fourier", always(lower_fourier))
 CHECKS = Schedule("checks", always(lower_checks))
 CPU: tuple[Schedule[...], ...] = (
     *ROWS_AND_MAPS,
@@ -50,6 +52,7 @@ CPU: tuple[Schedule[...], ...] = (
     PUT,
     SORT,
     SYSTEMS,
+    FOURIER,
     CHECKS,
 )
 
@@ -171,6 +174,8 @@ def _lowered(
             return choose([SORT], kernel, strides, target, tuning)
         case "systems":
             return choose([SYSTEMS], kernel, strides, target, tuning)
+        case "fft":
+            return choose([FOURIER], kernel, strides, target, tuning)
     if kernel.columns:
         return choose([SUMMED], kernel, strides, target, tuning)
     return lower_rows(kernel, strides, target, tuning)

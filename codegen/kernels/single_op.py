@@ -31,11 +31,11 @@ class SingleOpKernel:
     def of(cls, kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Self:
         """In the places of the kernel's arguments."""
         inputs, outputs, buffers = place_values(kernel, strides)
-        return cls(kernel, Evaluator(inputs), outputs[kernel.units[0].node], buffers)
+        return cls(kernel, Evaluator(inputs), outputs[kernel.units[-1].node], buffers)
 
     @property
     def node(self) -> Node:
-        return self.kernel.units[0].node
+        return self.kernel.units[-1].node
 
 
 class Lines(SingleOpKernel):

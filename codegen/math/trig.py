@@ -8,6 +8,8 @@ multiplied (Payne and Hanek, 1983), rarely.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import const
@@ -89,6 +91,26 @@ def sin(x: Val, turns: int) -> Val:
     )
     value = rarely(a > _LIMIT[x.dtype], unusual, usual)
     return with_sign(value, sign_bit(x)) if turns % 2 == 0 else value
+
+
+def cos_sin_of_turn(part: Val, whole: int) -> tuple[Val, Val]:
+    """cos and sin of 2 pi part / whole, of a whole number 0 <= part < whole that is a float.
+
+    Four times it is reduced by quarters of the whole without rounding; what the angle that is left
+    is rounded by, `rest`, is added to first order.
+    """
+    n, shifted = round_scaled(part, 4.0 / whole)
+    quarter = fma(n, -float(whole), part * 4.0)
+    unit = float(part.dtype.numpy.type(PI_2 / whole))
+    r = quarter * unit
+    rest = fma(quarter, unit, -r) + quarter * _left_of_unit(whole, unit)
+    cosine, sine = (_from_quadrant(r, bits(shifted), turns) for turns in (1, 0))
+    return fma(-rest, sine, cosine), fma(rest, cosine, sine)
+
+
+def _left_of_unit(whole: int, unit: float) -> float:
+    """pi / 2 / whole - unit."""
+    return float((Fraction(PI_2) + Fraction(PI_2_LO)) / whole - Fraction(unit))
 
 
 def tan(x: Val) -> Val:

@@ -23,7 +23,7 @@ from ...runtime.cuda.image import CudaImage, image_of, pack
 from ...runtime.image import PlaceOf, chunk_count
 from .backend import Launch, verified
 
-POLICY = Policy(chains="blocks", pooled_epilogues=False, windows=False)
+POLICY = Policy(chains="blocks", pooled_epilogues=False, transforms=False, windows=False)
 LAST_CACHE = 40 << 20  # bytes: the level-2 cache of an A100; an H100 has 50 MB
 
 

@@ -1,9 +1,9 @@
 """Discrete Fourier transforms. In: Nodes of any dtype, axes. Out: Nodes of complex numbers; of real
 ones, where the name says so.
 
-The standard's names, arguments and results: https://data-apis.org/array-api/2024.12. Lines of every
-length are transformed by pocketfft, which NumPy brings along. Integers are taken as the default
-float dtype, 16-bit floats as float32.
+The standard's names, arguments and results: https://data-apis.org/array-api/2024.12. Lines are
+transformed by kernels (ir/passes/transforms.py) or by pocketfft, which NumPy brings along. Integers
+are taken as the default float dtype, 16-bit floats as float32.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def an_element(n: Node) -> int:
     """Operations for one of these elements."""
     if n.op in MOVES:
         return 0
-    if n.op is Op.ARGSORT or n.op in SYSTEMS:
+    if n.op in (Op.ARGSORT, Op.FFT) or n.op in SYSTEMS:
         return cost(n)
     if n.op not in PARTS:
         return OTHERS.get(n.op, 1)

@@ -129,6 +129,7 @@ LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.ARGSORT: lambda n: f"argsort axis={n.arg[0]}",
     Op.SOLVE: lambda n: f"solve {times(n.shape)}",
     Op.CHOLESKY: lambda n: f"cholesky {times(n.shape)}",
+    Op.FFT: lambda n: f"{'fft' if n.arg[1] else 'ifft'} axis={n.arg[0]}",
     Op.LOOP: lambda n: f"loop, {n.arg[0]}",
     Op.BRANCH: lambda n: str(n.arg[0]),
     Op.ROUTINE: lambda n: str(n.arg[0]),

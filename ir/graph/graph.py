@@ -317,6 +317,9 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
         case Op.SOLVE | Op.CHOLESKY:
             _check_systems(op, src)
             return src[-1].dtype, src[-1].shape
+        case Op.FFT:
+            _check_pairs(x, arg)
+            return x.dtype, arg[3]
         case Op.GATHER:
             _check_indices(op, src[1:], arg)
             return x.dtype, addressable(
@@ -410,6 +413,16 @@ def _check_systems(op: Op, src: tuple[Node, ...]) -> None:
         op,
         f"dtypes {[s.dtype.name for s in src]}",
     )
+
+
+def _check_pairs(x: Node, arg: Any) -> None:
+    """Pairs of floats along a last axis, and an axis before it; where they are turned first, also
+    the axis behind that one."""
+    axis, _, turns, shape = arg
+    fits = x.ndim > 1 and x.shape[-1] == 2 and 0 <= axis < x.ndim - 1 - bool(turns)
+    fits = fits and prod(shape) == x.size
+    require(fits, Op.FFT, f"axis {axis} of {x.shape}")
+    require(x.dtype in (dt.float32, dt.float64), Op.FFT, f"of {x.dtype.name}")
 
 
 # ---------------------------------------------------------------- builders that skip the trivial

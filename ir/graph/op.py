@@ -87,6 +87,10 @@ class Op(Enum):
     SOLVE = "solve"
     # the lower factor l with l @ l.T = a, of the lower triangle of a: (.., n, n)
     CHOLESKY = "cholesky"
+    # (axis, forward, turns, shape): Fourier transforms along an axis of pairs, the parts of complex
+    # numbers along a last axis (ir/ops/transforms.py), whose results, in row-major order, have that
+    # shape; made by ir/passes/transforms.py, for a back end with kernels of it
+    FFT = "fft"
     RESHAPE = "reshape"  # new shape
     PERMUTE = "permute"  # axis order
     FLIP = "flip"  # axes ascending
@@ -148,4 +152,4 @@ REGIONAL = frozenset({Op.LOOP, Op.BRANCH, Op.ROUTINE})
 JOINT = REGIONAL | {Op.CUSTOM_VJP}  # one of several results, whose gradient is that of all
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 COMPLEX_PARTS = frozenset({Op.COMPLEX, Op.REAL, Op.IMAG})
-OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE}  # what a program's Graph may have
+OF_GRAPHS = frozenset(Op) - LOOP_ONLY - {Op.ELSEWHERE, Op.FFT}  # what a program's Graph may have

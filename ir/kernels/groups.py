@@ -23,7 +23,7 @@ from .reason import Reason
 from .units import Units
 
 ALONE = frozenset(
-    {Op.SCATTER, Op.PUT, Op.ARGSORT, Op.ELSEWHERE, *REGIONAL, *SCANS, *SYSTEMS}
+    {Op.SCATTER, Op.PUT, Op.ARGSORT, Op.FFT, Op.ELSEWHERE, *REGIONAL, *SCANS, *SYSTEMS}
 )  # with loops of their own
 
 Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads
@@ -41,6 +41,7 @@ class Policy:
     contractions: bool = (
         True  # sums of products as such; else a product is a map, and its sum a reduction
     )
+    transforms: bool = True  # Fourier transforms as kernels
     windows: bool = True  # also sums over windows of one factor, as depthwise convolutions
 
 
@@ -59,7 +60,7 @@ class Group:
 
     @property
     def is_alone(self) -> bool:
-        return self.units[0].node.op in ALONE
+        return self.units[-1].node.op in ALONE
 
     def __lt__(self, other: Group) -> bool:
         return self.serial < other.serial

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import prod
+from math import log2, prod
 from typing import Literal
 
 from ..graph.graph import Node
@@ -36,6 +36,8 @@ def cost(n: Node) -> int:
         return COST[Op.SQRT] + COST[Op.DIV]
     if n.op in SYSTEMS:
         return _system_cost(n)
+    if n.op is Op.FFT:
+        return transform_cost(n.src[0].shape[n.arg[0]])
     return COST.get(n.op, 1)
 
 
@@ -46,6 +48,12 @@ def _system_cost(n: Node) -> int:
     if n.op is Op.CHOLESKY:
         return max(1, rows // 3)
     return max(1, 2 * rows + 2 * rows * rows // (3 * max(1, columns)))
+
+
+def transform_cost(n: int) -> int:
+    """5 n log2(n) for a line of n complex numbers of two elements each (M. Frigo and S. Johnson,
+    "The design and implementation of FFTW3", 2005)."""
+    return max(1, round(2.5 * log2(n)))
 
 
 def domain(n: Node) -> Shape:
@@ -118,7 +126,7 @@ class Unit:
                 *reads_of(n.src[0], free),
                 *(r for s in n.src[1:] for r in reads_of(s, free[: n.src[1].ndim])),
             ]
-        if n.op in (Op.ELSEWHERE, Op.PUT) or n.op in REGIONAL or n.op in SYSTEMS:
+        if n.op in (Op.ELSEWHERE, Op.PUT, Op.FFT) or n.op in REGIONAL or n.op in SYSTEMS:
             return [r for s in n.src for r in reads_of(s, _free(s))]
         if n.op is Op.KEEP:
             return [r for s in n.src for r in reads_of(s, at)]
@@ -270,6 +278,7 @@ Kind = Literal[
     "put",
     "sort",
     "systems",
+    "fft",
     "loop",
     "branch",
     "routine",
@@ -312,6 +321,7 @@ KINDS: dict[Op, Kind] = {
     Op.ARGSORT: "sort",
     Op.SOLVE: "systems",
     Op.CHOLESKY: "systems",
+    Op.FFT: "fft",
     Op.LOOP: "loop",
     Op.BRANCH: "branch",
     Op.ROUTINE: "routine",

@@ -48,6 +48,20 @@ def _one_contraction(f: Fusion, a: Group, b: Group) -> Reason | None:
     return None
 
 
+def _before_transform(f: Fusion, a: Group, b: Group) -> Form | None:
+    """Maps that nothing else needs, of which a Fourier transform loads each element once, and none
+    on a condition: lanes then load vectors."""
+    maps = all(u.node.op in ELEMENTWISE for u in a.units) and a.form.anchor is None
+    if b.units[-1].node.op is not Op.FFT or not maps:
+        return None
+    form = Form({**dict.fromkeys(a.units), **b.form.outer})
+    reads = [r for u in form.units for r in u.reads]
+    if any(r.mask for r in reads) or any(f.escapes(u, form) for u in a.units):
+        return None
+    times = copies(form, f.users)
+    return form if all(times[u] == 1 for u in a.units) else None
+
+
 def _own_loops(f: Fusion, a: Group, b: Group) -> Reason | None:
     if not (a.is_alone or b.is_alone):
         return None
@@ -128,6 +142,7 @@ def _over_shared_axes(f: Fusion, a: Group, b: Group) -> Form | Reason:
 
 JOINS: tuple[Callable[[Fusion, Group, Group], Form | Reason | None], ...] = (
     _one_contraction,
+    _before_transform,
     _own_loops,
     _prologue,
     _after_chain,

@@ -46,7 +46,7 @@ def collect(
             or n.op in SCANS
             or n.op in REGIONAL
             or n.op in SYSTEMS
-            or n.op in (Op.REDUCE, Op.SCATTER, Op.PUT, Op.ARGSORT, Op.ELSEWHERE)
+            or n.op in (Op.REDUCE, Op.SCATTER, Op.PUT, Op.ARGSORT, Op.FFT, Op.ELSEWHERE)
         )
         elsewhere = n in inline or is_widening(n)  # evaluated where it is used
         if n.size and ((is_value and (not elsewhere or n in stored)) or n in copies):

@@ -24,7 +24,7 @@ from ..graph.halves import TRANSPARENT, computes_half, is_sum
 from ..graph.op import REGIONAL, Op
 from ..graph.region import Loop, Shared, shared
 from ..graph.routine import Routine
-from . import systems
+from . import systems, transforms
 from .routines import RoutineFailed, called, first_refused
 from .table import VALUES
 from .values import Array, Evaluator, convert, in_float32, with_halves
@@ -279,6 +279,7 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.ARGSORT: _argsort,
     Op.SOLVE: _system,
     Op.CHOLESKY: _system,
+    Op.FFT: lambda n, x: transforms.fft(x, *n.arg),
     Op.RESHAPE: lambda n, x: x.reshape(n.arg),
     Op.PERMUTE: lambda n, x: x.transpose(n.arg),
     Op.FLIP: lambda n, x: np.flip(x, n.arg),

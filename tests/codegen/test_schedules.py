@@ -139,7 +139,7 @@ CHOSEN = [
     small, maps.flat, maps.lines, maps.rows, maps.short, maps.columns, layer_norm_gradients,
     convolution,
     one("nn", 70, 120, 3), one("nn", 5, 2000, 600), one("nt", 4, 100, 300), maps.packed, maps.scan,
-    maps.scatter, maps.put, maps.sort_short, maps.systems_of_equations,
+    maps.scatter, maps.put, maps.sort_short, maps.systems_of_equations, maps.fourier,
     maps.gather, strided_gradient,
 ]  # fmt: skip
 

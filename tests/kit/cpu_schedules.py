@@ -94,6 +94,14 @@ def systems_of_equations() -> list[Node]:
     ]
 
 
+def fourier() -> list[Node]:
+    x, y = leaf(20, 32, 2), graph.permute(leaf(12, 10, 2), (1, 0, 2))
+    return [
+        node(Op.FFT, (x,), (1, True, 0, x.shape)),
+        node(Op.FFT, (y,), (0, False, 120, (120, 2))),
+    ]
+
+
 def gather() -> list[Node]:
     return [node(Op.GATHER, (g.exp(leaf(6, 5)), leaf(9, dtype=dt.int64)), (0,))]
 

@@ -13,6 +13,7 @@ from cpu_schedules import (
     convolution,
     dot,
     flat,
+    fourier,
     lines,
     nearest,
     packed,
@@ -95,6 +96,7 @@ def test_a_softmax_keeps_the_exps_of_a_row_that_leaves_room_in_the_level_2_cache
         (sort_short, "sort"),
         (sort_blocks, "sort"),
         (systems_of_equations, "systems"),
+        (fourier, "fourier"),
         (packed, "packed"),
         (dot, "dot"),
     ],
@@ -117,6 +119,7 @@ SHAPED = [
     sort_long,
     sort_blocks,
     systems_of_equations,
+    fourier,
 ]
 
 

@@ -69,6 +69,13 @@ def test_every_length_there_and_back(n: int) -> None:
     np.testing.assert_allclose(wf.fft.irfft(wf.fft.rfft(t.real), n=n).numpy(), x.real, atol=1e-12)
 
 
+def test_batches_without_lines() -> None:
+    x = wf.zeros(0, 50, 7)
+    assert wf.fft.rfft(x, axis=1).numpy().shape == (0, 26, 7)
+    assert wf.fft.irfft(wf.fft.rfft(x)).numpy().shape == (0, 50, 6)
+    assert wf.fft.fftn(x[:, :, :5], axes=(1, 2)).numpy().shape == (0, 50, 5)
+
+
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("fft", {}), ("fft", {"n": 3, "axis": 0}), ("ifft", {"n": 7, "norm": "ortho"}), ("rfft", {}),
     ("rfft", {"n": 8}), ("irfft", {}), ("irfft", {"n": 7}), ("hfft", {}), ("ihfft", {"n": 4}),
@@ -113,7 +120,31 @@ def test_programs_loops_and_batches_hold_transforms() -> None:
     _, each = wf.scan(lambda c, r: (c, wf.fft.fft(r)), wf.tensor(0.0), x)
     np.testing.assert_allclose(each.numpy(), np.fft.fft(x.numpy()), rtol=1e-9, atol=1e-12)
     kernels = wf.explain(power(x)).kernels
-    assert [k.kind for k in kernels].count("routine") == 1 and len(kernels) == 3
+    assert [k.kind for k in kernels].count("fft") == 1 and len(kernels) == 5
+    assert "routine" in [k.kind for k in wf.explain(power(x[:, :22])).kernels]
+
+
+@pytest.mark.parametrize("n", [96, 1000, 1024, 3 * 2**12])
+def test_errors_are_those_of_a_few_roundings(n: int) -> None:
+    x = drawn("fft", (8, n))
+    exact, norm = np.fft.fft(x.astype(np.clongdouble)), np.linalg.norm
+    error = norm(wf.fft.fft(wf.tensor(x)).numpy() - exact)
+    assert error < 2 * norm(np.fft.fft(x) - exact)
+    narrow = x.astype("complex64")
+    exact = np.fft.fft(narrow.astype("complex128"))
+    assert norm(wf.fft.fft(wf.tensor(narrow)).numpy() - exact) < 2e-7 * norm(exact)
+    assert norm(wf.fft.rfft(wf.tensor(x.real)).numpy() - np.fft.rfft(x.real)) < 1e-15 * norm(exact)
+
+
+def test_the_square_of_an_absolute_value_has_no_root() -> None:
+    z = np.array([3 + 4j, 0, 1e-30j, 1e19 + 1j], "complex64")
+    for square in (lambda t: abs(t) ** 2, lambda t: t.abs().square()):
+        t = wf.tensor(z, requires_grad=True)
+        size = square(t)
+        want = z.real.astype("float32") ** 2 + z.imag.astype("float32") ** 2
+        np.testing.assert_array_equal(size.numpy(), want)
+        size.sum().backward()
+        np.testing.assert_array_equal(t.grad.numpy(), 2 * z)
 
 
 def test_frequencies_and_shifts_are_numpys() -> None:
