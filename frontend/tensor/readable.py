@@ -317,7 +317,7 @@ class Readable(AnyTensor):
 
     def _real_item(self, name: str) -> bool | int | float:
         """The only element, which must be a real number."""
-        value = self.item()
+        value: bool | int | float | complex = self.item()
         if isinstance(value, complex):
             raise errors.DTypeError(f"{name}: {value} is complex: take x.real, x.imag or abs(x)")
         return value
