@@ -17,9 +17,9 @@ def wrap(n: Node, requires_grad: bool = False) -> AnyTensor:
     """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from
     its history."""
     t = object.__new__(Above.kind)
-    if requires_grad and not (n.dtype.is_inexact and (not grads or state.grad_enabled())):
+    if requires_grad and not (n.dtype.kind in "fc" and (not grads or state.grad_enabled())):
         requires_grad = False
-        if n.dtype.is_inexact:
+        if n.dtype.kind in "fc":
             n = shaped(Op.DETACH, (n,), None, n.dtype, n.shape)
     t._node = n
     t._requires_grad = requires_grad

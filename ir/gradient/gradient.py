@@ -174,7 +174,7 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
     first."""
     active: dict[Node, None] = {}
     seen: set[Node] = set()
-    stack: list[Node | None] = [n for n in reversed(outputs) if n.dtype.is_inexact]
+    stack: list[Node | None] = [n for n in reversed(outputs) if n.dtype.kind in "fc"]
     while stack:
         n = stack.pop()
         if n is None:  # what lies below the next one is known
@@ -198,7 +198,7 @@ def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
             stack += (n, None)
             src = n.src
             for i in places[::-1]:
-                if src[i] not in seen and src[i].dtype.is_inexact:
+                if src[i] not in seen and src[i].dtype.kind in "fc":
                     stack.append(src[i])
     return active
 

@@ -40,7 +40,7 @@ def imag(a: Node) -> Node:
 
 def conj(a: Node) -> Node:
     """The complex conjugate: of a real value, itself."""
-    return node(Op.COMPLEX, (real(a), neg(imag(a)))) if a.dtype.is_complex else a
+    return node(Op.COMPLEX, (real(a), neg(imag(a)))) if a.dtype.kind == "c" else a
 
 
 def lifted(x: Node, to: Node) -> Node:

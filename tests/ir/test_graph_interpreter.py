@@ -34,7 +34,7 @@ def test_row_equals_numpy(row: Row, specials: bool) -> None:
 
 
 def test_every_graph_op_has_an_evaluator() -> None:
-    assert set(EVALUATORS) == OF_GRAPHS - {Op.INPUT} - REGIONAL
+    assert set(EVALUATORS) == OF_GRAPHS - {Op.INPUT} - REGIONAL | {Op.FFT}  # which a pass makes
 
 
 def test_every_graph_op_is_in_the_table() -> None:

@@ -121,12 +121,12 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         "there is no dtype 'float8'; there are bool, int8",
     ),
     "function of NumPy": (
-        lambda: np.linalg.eig(X),
+        lambda: np.linalg.tensorinv(X),
         E.CallError,
         TypeError,
         (
-            "np.linalg.eig is not a function of Weft: write np.linalg.eig(x.numpy()) to compute it"
-            " in NumPy, outside of the graph"
+            "np.linalg.tensorinv is not a function of Weft: write np.linalg.tensorinv(x.numpy()) to"
+            " compute it in NumPy, outside of the graph"
         ),
     ),
     "byte order": (
