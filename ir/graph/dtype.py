@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from math import copysign, frexp, inf, isfinite, ldexp
 from typing import Any
@@ -22,6 +22,15 @@ class DType:
     kind: str
     bits: int
     digits: int = 0  # of a float: bits of its significand, the hidden one too
+    # set once: every operation asks
+    is_float: bool = field(init=False)
+    is_complex: bool = field(init=False)
+    is_inexact: bool = field(init=False)  # a float or complex: what can be differentiated
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_float", self.kind == "f")
+        object.__setattr__(self, "is_complex", self.kind == "c")
+        object.__setattr__(self, "is_inexact", self.kind in "fc")
 
     @property
     def itemsize(self) -> int:
@@ -51,19 +60,6 @@ class DType:
         """A NumPy dtype of this width that every installation has: uint16 for bfloat16, else
         `numpy`."""
         return np.dtype(np.uint16) if self is bfloat16 else self.numpy
-
-    @property
-    def is_float(self) -> bool:
-        return self.kind == "f"
-
-    @property
-    def is_complex(self) -> bool:
-        return self.kind == "c"
-
-    @property
-    def is_inexact(self) -> bool:
-        """A float or complex: what can be differentiated."""
-        return self.kind in "fc"
 
     @property
     def part(self) -> DType:
