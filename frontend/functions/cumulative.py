@@ -6,12 +6,12 @@ from __future__ import annotations
 from math import inf
 
 from ... import errors
-from ...ir.gradient.rules import shifted
+from ...ir.gradient.rules import running_product
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
-from ..elementwise.all import absolute, add, as_float, imag, mul, ne, real, square, sub
+from ..elementwise.all import absolute, add, as_float, imag, ne, real, square, sub
 from ..elementwise.transcendental import power
 from ..operands.arguments import Axes, as_bool, as_double, as_int, normalise_axes, normalise_axis
 from ..operands.autocast import runs_in_float32
@@ -63,17 +63,8 @@ def _running(name: str, op: Op, x: Node, axis: int | None, dtype: DTypeLike) -> 
     if x.dtype is dt.bool_:  # of numbers 0 and 1: "any so far", "all so far"
         return to_dtype(node(op, (to_dtype(x, dt.int64),), place), dt.bool_)
     if x.dtype.is_complex and op is Op.SCANMUL:
-        return _running_product(x, place)
+        return running_product(x, place)
     return node(op, (x,), place)
-
-
-def _running_product(x: Node, axis: int) -> Node:
-    """Of complex numbers, by doubling: in logarithmically many steps."""
-    order = (*(a for a in range(x.ndim) if a != axis), axis)
-    out, step = graph.permute(x, order), 1
-    while step < x.shape[axis]:
-        out, step = mul(out, shifted(out, step)), 2 * step
-    return graph.permute(out, tuple(order.index(a) for a in range(x.ndim)))
 
 
 def _cumulative(

@@ -39,7 +39,7 @@ from ..operands.broadcast import as_dtype, spread, to_dtype
 from ..operands.in_float32 import in_float32
 from ..operands.likes import DTypeLike
 from .moments import squared_deviations
-from .movement import concat
+from .movement import concat, part
 
 
 def _kept(x: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -95,18 +95,14 @@ def _complex_prod(x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
     shape = tuple(x.shape[a] for a in kept)
     count = product(x.shape[a] for a in axes)
     moved = reshape(graph.permute(x, (*kept, *axes)), (*shape, count))
+    last = len(shape)
     while count > 1:
         half = count // 2
-        pairs = mul(_between(moved, 0, half), _between(moved, half, 2 * half))
-        moved = concat([pairs, _between(moved, 2 * half, count)], axis=-1) if count % 2 else pairs
+        pairs = mul(part(moved, last, 0, half), part(moved, last, half, 2 * half))
+        moved = concat([pairs, part(moved, last, 2 * half, count)], last) if count % 2 else pairs
         count -= half
     out = reshape(moved, shape) if count else graph.full(1, x.dtype, shape)
     return reshape(out, _kept(x, axes)) if keepdims else out
-
-
-def _between(x: Node, start: int, stop: int) -> Node:
-    """Along the last axis."""
-    return node(Op.SLICE, (x,), (*((0, d, 1) for d in x.shape[:-1]), (start, stop, 1)))
 
 
 @runs_in_float32

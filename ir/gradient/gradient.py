@@ -21,15 +21,15 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from ... import errors
-from ..graph.graph import Node, full, node, permute, used, zeros_like
+from ..graph.graph import Node, full, node, used, zeros_like
 from ..graph.op import JOINT, Op
 from ..graph.region import shared, together
 from ..graph.rewrite import constant_of
 from ..graph.site import gradient_of, provenance
-from ..ops.nodes import add, mul, negated, where
+from ..ops.nodes import add, negated, where
 from ..ops.table import RECORDS
 from .regions import pulled
-from .rules import OF_FIRST, shifted
+from .rules import OF_FIRST, running_product
 from .slices import is_part, joined
 
 # their adjoints write zeros between the cotangents
@@ -275,12 +275,8 @@ def _guarded(g: Node, product: Node) -> Node:
 def _running_product(n: Node, g: Node) -> Node:
     """The rule of SCANMUL: that of the same product by doubling: no division, so zeros are
     right."""
-    x, axis = n.src[0], n.arg
-    order = (*(a for a in range(x.ndim) if a != axis), axis)
-    out, step = permute(x, order), 1
-    while step < x.shape[axis]:
-        out, step = mul(out, shifted(out, step)), 2 * step
-    (gradient,) = vjp([out], [permute(g, order)], [x])
+    x = n.src[0]
+    (gradient,) = vjp([running_product(x, n.arg)], [g], [x])
     assert gradient is not None  # out depends on x
     return gradient
 

@@ -68,6 +68,15 @@ def shifted(x: Node, by: int) -> Node:
     return where(lt(position, full(by, dt.int64, x.shape)), like(1, x), moved)
 
 
+def running_product(x: Node, axis: int) -> Node:
+    """The product of each element along an axis and those before it, by doubling."""
+    order = (*(a for a in range(x.ndim) if a != axis), axis)
+    out, step = permute(x, order), 1
+    while step < x.shape[axis]:
+        out, step = mul(out, shifted(out, step)), 2 * step
+    return permute(out, tuple(order.index(a) for a in range(x.ndim)))
+
+
 def _slice_rule(n: Node, g: Node) -> Node:
     margins = []
     for d, length, (start, _, step) in zip(n.src[0].shape, g.shape, n.arg, strict=True):
