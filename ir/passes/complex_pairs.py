@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ..graph.graph import Node, expand, leaf, node, rebuild, reshape, toposort
+from ..graph.graph import Node, expand, leaf, node, rebuild, toposort
 from ..graph.index import Var, var
 from ..graph.op import COMPLEX_PARTS, REGIONAL, VIEWS, Op
 from ..graph.region import Branch, Loop, Region, closed
@@ -31,8 +31,7 @@ from ..graph.site import provenance
 from ..graph.views import resolve
 from ..ops.join import join
 from ..ops.nodes import add, mul, neg, sub
-
-PARTS = 2
+from ..ops.pairs import PARTS, parts_of, side_by_side
 
 
 def has_complex(roots: Sequence[Node]) -> bool:
@@ -67,7 +66,7 @@ class Value:
         if self._whole is not None:
             return self._whole
         assert self._parts is not None
-        return _side_by_side(*self._parts)
+        return side_by_side(*self._parts)
 
     @cached_property
     def parts(self) -> tuple[Node, Node]:
@@ -75,24 +74,12 @@ class Value:
         if self._parts is not None:
             return self._parts
         assert self._whole is not None
-        return _part(self._whole, 0), _part(self._whole, 1)
+        return parts_of(self._whole)
 
     @property
     def is_real(self) -> bool:
         """Is its imaginary part known to be 0?"""
         return self._parts is not None and constant_of(_base(self._parts[1])) == 0
-
-
-def _side_by_side(*values: Node) -> Node:
-    """Values along a new last axis."""
-    columns = [reshape(v, (*v.shape, 1)) for v in values]
-    return join(list(enumerate(columns)), columns[0].ndim - 1, len(columns))
-
-
-def _part(whole: Node, k: int) -> Node:
-    *shape, _ = whole.shape
-    cut = node(Op.SLICE, (whole,), (*((0, d, 1) for d in shape), (k, k + 1, 1)))
-    return reshape(cut, tuple(shape))
 
 
 class _Walk:
@@ -199,14 +186,14 @@ def _whole(x: Value) -> Node:
 def _lanes_matrix(x: Value) -> Node:
     """[[re, im], [-im, re]] along two last axes, whose rows lie apart: [.., 2, n, 2] in memory."""
     re, im = x.parts
-    made = _in_memory(_rows_apart(x.whole, _side_by_side(neg(im), re)))
+    made = _in_memory(_rows_apart(x.whole, side_by_side(neg(im), re)))
     return _with_axis_moved(made, -3, -2)
 
 
 def _rows_matrix(x: Value) -> Node:
     """The same, whose columns lie apart."""
     re, im = x.parts
-    made = _in_memory(_rows_apart(_side_by_side(re, neg(im)), _side_by_side(im, re)))
+    made = _in_memory(_rows_apart(side_by_side(re, neg(im)), side_by_side(im, re)))
     return _with_axis_moved(made, -3, -1)
 
 

@@ -27,8 +27,8 @@ from ..graph.op import Op
 from ..graph.shapes import Shape
 from ..ops.join import join
 from ..ops.nodes import add, like, lt, mul, neg, scaled, sub, where
+from ..ops.pairs import PARTS, parts_of, side_by_side
 
-PARTS = 2
 ODD = (3, 5, 7)
 LONGEST = 1024  # of a line in private memory: two arrays of eight lanes are 128 KB
 FEW = 4  # lines that leave no more than half of the lanes idle
@@ -138,7 +138,7 @@ def _rfft(n: Node, x: Node) -> Node:
     even, odd = times(plus(a, b), 0.5), times(minus(a, b), 0.5)
     cosine, sine = _factors(half + 1, int(length), odd.re)
     out = plus(even, product(odd, Parts(neg(sine), neg(cosine))))
-    return reshape(together(out), n.shape)
+    return reshape(side_by_side(*out), n.shape)
 
 
 def _irfft(n: Node, x: Node) -> Node:
@@ -155,7 +155,7 @@ def _irfft(n: Node, x: Node) -> Node:
     a, b = (Parts(*(_first(f(v), half) for v in z)) for f in (lambda v: v, _backwards))
     even, odd = plus(a, conj(b)), minus(a, conj(b))
     cosine, sine = _factors(half, int(length), odd.re)
-    out = _along(together(plus(even, product(odd, Parts(neg(sine), cosine)))), 1, False)
+    out = _along(side_by_side(*plus(even, product(odd, Parts(neg(sine), cosine)))), 1, False)
     return reshape(permute(out, (0, 1, 3, 2)), n.shape)
 
 
@@ -195,15 +195,7 @@ class Parts(NamedTuple):
 
 def parts(x: Node) -> Parts:
     """Those along the last axis."""
-    cut = [(0, d, 1) for d in x.shape[:-1]]
-    halves = [node(Op.SLICE, (x,), (*cut, (c, c + 1, 1))) for c in range(PARTS)]
-    return Parts(*[reshape(v, x.shape[:-1]) for v in halves])
-
-
-def together(x: Parts) -> Node:
-    """Along a last axis."""
-    columns = [reshape(v, (*v.shape, 1)) for v in x]
-    return join(list(enumerate(columns)), x.re.ndim, PARTS)
+    return Parts(*parts_of(x))
 
 
 def conj(x: Parts) -> Parts:
