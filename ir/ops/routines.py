@@ -29,15 +29,19 @@ class Record:
     `function` takes the source arrays, then the params, and returns a tuple of arrays. `failure`:
     what is wrong with a matrix that it refuses. `flops`: about how many operations one matrix takes
     (m rows, n columns, k columns of the last source), by G. Golub and C. Van Loan, "Matrix
-    Computations". `real`: the results that are real numbers for complex matrices, too. `library`:
-    who computes it.
+    Computations"; None for a transform. `real`: the results that are real numbers for complex
+    matrices, too.
     """
 
     function: Callable[..., tuple[Array, ...]]
-    failure: str
-    flops: Callable[[int, int, int], float]
+    failure: str = ""
+    flops: Callable[[int, int, int], float] | None = None
     real: tuple[int, ...] = ()
-    library: str = "LAPACK, by NumPy"
+
+    @property
+    def library(self) -> str:
+        """Who computes it."""
+        return f"{'pocketfft' if self.flops is None else 'LAPACK'}, by NumPy"
 
 
 class RoutineFailed(ValueError):
@@ -52,7 +56,7 @@ class RoutineFailed(ValueError):
 
 def is_transform(routine: Routine) -> bool:
     """Is it a Fourier transform? Its first parameter says how many axes are no batch."""
-    return RECORDS[routine.name].library != LAPACK
+    return RECORDS[routine.name].flops is None
 
 
 def core_of(routine: Routine) -> int:
@@ -114,12 +118,12 @@ def refusal(name: str, batch: Sequence[int], position: int) -> str:
 def flops(routine: Routine, shapes: Sequence[Shape]) -> int:
     """About how many operations a call takes."""
     first, last = (routine.whole_source(i, shapes[i]) for i in (0, len(shapes) - 1))
-    if is_transform(routine):
+    of_one = RECORDS[routine.name].flops
+    if of_one is None:
         return _transform_flops(first, routine.params)
     *batch, m, n = first
     of_complex = 4 if any(routine.pairs) else 1
-    one = RECORDS[routine.name].flops(m, n, last[-1])
-    return int(np.prod(batch, dtype=float) * one * of_complex)
+    return int(np.prod(batch, dtype=float) * of_one(m, n, last[-1]) * of_complex)
 
 
 # ---------------------------------------------------------------- parts of a batch
@@ -249,8 +253,6 @@ def _of_finite(function: Callable[..., tuple[Array, ...]]) -> Callable[..., tupl
     return checked
 
 
-LAPACK = Record.library
-POCKETFFT = "pocketfft, by NumPy"
 SINGULAR = "is singular"
 ENDLESS = "is not finite, or its iteration did not converge"
 
@@ -299,8 +301,7 @@ RECORDS: dict[str, Record] = {
         lambda m, n, k: 6 * m * n * min(m, n) + 16 * min(m, n) ** 3,
     ),
     "lu": Record(_lu, ENDLESS, lambda m, n, k: 2 / 3 * m * n * min(m, n)),
-    **{
-        name: Record(function, "", lambda m, n, k: 0.0, library=POCKETFFT)
-        for name, function in (("fft", _fft), ("rfft", _rfft), ("irfft", _irfft))
-    },
+    "fft": Record(_fft),
+    "rfft": Record(_rfft),
+    "irfft": Record(_irfft),
 }
