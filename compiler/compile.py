@@ -33,7 +33,7 @@ from ..ir.passes.recompute_maps import recompute_maps
 from ..ir.passes.recompute_spaces import recompute_spaces
 from ..ir.passes.rows_as_masks import rows_as_masks
 from ..ir.passes.simplify import simplify
-from ..ir.passes.small_systems import small_systems
+from ..ir.passes.small_systems import has_small_systems, small_systems
 from ..ir.passes.split_reductions import split_reductions
 from ..ir.passes.sums_apart import sums_apart
 from ..ir.passes.transforms import has_transforms, transforms_as_kernels
@@ -158,9 +158,11 @@ def _planned(
         leaves, values = [paired(n) for n in leaves], [v.paired for v in values]
         if backend.policy.transforms and not strict and has_transforms(outputs):
             outputs = passes.graph("transforms as kernels", transforms_as_kernels, outputs)
+    if has_small_systems(outputs):
+        outputs = passes.graph("small systems", small_systems, outputs)
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
-    own = passes.graph("small systems", small_systems, outputs)
-    needed = passes.graph("needed results", needed_results, own)
+
+    needed = passes.graph("needed results", needed_results, outputs)
     left = needed if strict else passes.graph("leave loops", leave_loops, needed)
     summed_apart = left if strict else passes.rules("sums apart", sums_apart, left)
     widened = passes.graph("widen", widen, summed_apart)

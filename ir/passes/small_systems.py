@@ -20,18 +20,22 @@ from ..ops.small_systems import is_small
 Made = Callable[[Sequence[Node], Sequence[Param]], Node]
 
 
+def has_small_systems(roots: Sequence[Node]) -> bool:
+    """Is a routine small?"""
+    return any(map(_is_small, toposort(roots)))
+
+
 def small_systems(roots: Sequence[Node]) -> list[Node]:
     """SOLVE and CHOLESKY for the routines that are small."""
-    nodes = toposort(roots)
-    if not any(n.op is Op.ROUTINE for n in nodes):
-        return list(roots)
 
     def changed(_: Node, n: Node) -> Node:
-        if n.op is not Op.ROUTINE or not is_small(n.arg[0], n.src):
-            return n
-        return _MADE[n.arg[0].name](n.src, n.arg[0].params)
+        return _MADE[n.arg[0].name](n.src, n.arg[0].params) if _is_small(n) else n
 
-    return mapped(roots, nodes, changed)
+    return mapped(roots, toposort(roots), changed)
+
+
+def _is_small(n: Node) -> bool:
+    return n.op is Op.ROUTINE and is_small(n.arg[0], n.src)
 
 
 def _solve(src: Sequence[Node], _: Sequence[Param]) -> Node:
