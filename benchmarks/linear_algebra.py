@@ -67,8 +67,8 @@ SYSTEMS: dict[str, Callable[..., Call]] = {
 
 def product(dtype: str, rounds: int) -> None:
     """A product of two complex matrices of 512 x 512."""
-    a, b = (RNG.normal(size=(2, 512, 512)).astype(dtype).view() for _ in range(2))
-    arrays = [x[0] + 1j * x[1] for x in (a, b)]
+    parts = RNG.normal(size=(2, 2, 512, 512)).astype(dtype)
+    arrays = [re + 1j * im for re, im in parts]
     calls: dict[str, Any] = {
         "weft": lambda: partial(_product, *(wf.tensor(x).realize() for x in arrays)),
         "numpy": lambda: partial(np.matmul, *arrays),

@@ -82,7 +82,6 @@ FORMULAS: dict[Op, Text] = {
     Op.ARGSORT: lambda n: "{a}." + f"argsort(axis={n.arg[0]})",
     Op.SOLVE: "solve({a}, {b})",
     Op.CHOLESKY: "cholesky({a})",
-    Op.FFT: lambda n: ("fft" if n.arg[1] else "ifft") + "({a}, axis=" + f"{n.arg[0]})",
     Op.RESHAPE: lambda n: "{a}." + f"reshape({_tuple(n.arg)})",
     Op.PERMUTE: lambda n: "{a}." + f"permute({_tuple(n.arg)})",
     Op.FLIP: lambda n: "{a}." + f"flip({_tuple(n.arg)})",
