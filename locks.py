@@ -31,6 +31,7 @@ RANKS = (
     "staging",  # memory through which a GPU is copied to
     "timing",  # durations of runs
     "status",  # of a run, which several threads may set
+    "blas threads",  # how many LAPACK has
     "memory",  # how much of it there is
 )
 

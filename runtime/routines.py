@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from .. import locks
 from ..ir.graph.index import row_major_strides
-from ..ir.ops.routines import Part, batch_of, called, first_refused
+from ..ir.ops.routines import Part, batch_of, called, first_refused, is_transform
 from ..ir.program.program import Routined, ValueLayout
 from ..signals import deferred
+from .blas_threads import one_thread
 from .failures import POSITION_BITS
 
 Array = np.ndarray[Any, Any]
@@ -62,6 +64,8 @@ def native(routined: Routined, raised: Raised) -> Any:
 
     batch = batch_of(routine, routined.sources[0].shape)
     parts = [Part(batch, routined.parts, number) for number in range(routined.parts)]
+    has_one_thread = len(parts) > 1 and not is_transform(routine)
+    alone: AbstractContextManager[None] = one_thread if has_one_thread else nullcontext()
 
     def phase(context: int, chunk: int, _: int) -> None:
         *addresses, status = words.from_address(context)
@@ -69,7 +73,8 @@ def native(routined: Routined, raised: Raised) -> Any:
         try:
             given = [part.of(v.at(a)) for v, a in zip(sources, addresses, strict=False)]
             try:
-                computed = called(routine, given)
+                with alone:
+                    computed = called(routine, given)
             except np.linalg.LinAlgError:
                 _fail(status, site, part.place(first_refused(routine, given)))
                 return

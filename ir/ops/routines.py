@@ -128,7 +128,9 @@ def flops(routine: Routine, shapes: Sequence[Shape]) -> int:
 
 # ---------------------------------------------------------------- parts of a batch
 
-SMALL = 128  # extents up to which LAPACK keeps to one thread
+# extents up to which matrices side by side, each computed by one thread, take less time than one
+# after the other, each shared out by LAPACK
+SIDE_BY_SIDE = 1024
 CALL, OPERATION = 1e-6, 1e-9  # seconds: of a call of LAPACK, of an operation on small matrices
 PART = 2e-4  # seconds, beside which handing a part to another thread is nothing
 MOST_PARTS = 64
@@ -138,7 +140,7 @@ def parts_of(routine: Routine, shapes: Sequence[Shape]) -> int:
     """Into how many parts a batch is cut along its longest axis, which threads may share: as many
     as the shapes say. Each matrix is computed by itself, so parts change no bits."""
     batch = batch_of(routine, shapes[0])
-    if not batch or (not is_transform(routine) and max(shapes[0][-2:]) >= SMALL):
+    if not batch or (not is_transform(routine) and max(shapes[0][-2:]) > SIDE_BY_SIDE):
         return 1
     calls = 1 if is_transform(routine) else math.prod(batch)
     seconds = calls * CALL + flops(routine, shapes) * OPERATION
@@ -183,6 +185,21 @@ def _quiet(function: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Ar
     return call
 
 
+def _refuse(*_: Any) -> None:
+    raise np.linalg.LinAlgError
+
+
+def _lapack(name: str, *arrays: Array) -> Array:
+    """A function of NumPy's LAPACK in the precision of the arrays: `numpy.linalg` converts float32
+    to float64 and back, which takes twice as long.
+
+    It tells of a matrix that it refuses by the flag of an invalid operation.
+    """
+    with np.errstate(call=_refuse, invalid="call", over="ignore", divide="ignore", under="ignore"):
+        result: Array = getattr(np.linalg._umath_linalg, name)(*arrays)
+    return result
+
+
 def _triangle(a: Array, upper: bool, unit: bool) -> Array:
     """The triangle of a, with ones on its diagonal if it is to be read so."""
     out = np.triu(a) if upper else np.tril(a)
@@ -197,8 +214,8 @@ def _solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> tuple[Arra
     lower one is an upper one read from its end."""
     a = _triangle(a, upper, unit)
     if upper:
-        return (np.linalg.solve(a, b),)
-    x = np.linalg.solve(a[..., ::-1, ::-1], b[..., ::-1, :])
+        return (_lapack("solve", a, b),)
+    x = _lapack("solve", a[..., ::-1, ::-1], b[..., ::-1, :])
     return (x[..., ::-1, :],)
 
 
@@ -258,15 +275,15 @@ ENDLESS = "is not finite, or its iteration did not converge"
 
 RECORDS: dict[str, Record] = {
     "cholesky": Record(
-        lambda a: (np.linalg.cholesky(a),), "is not positive definite", lambda m, n, k: n**3 / 3
+        lambda a: (_lapack("cholesky_lo", a),), "is not positive definite", lambda m, n, k: n**3 / 3
     ),
     "solve": Record(
-        lambda a, b: (np.linalg.solve(a, b),),
+        lambda a, b: (_lapack("solve", a, b),),
         SINGULAR,
         lambda m, n, k: 2 / 3 * n**3 + 2 * n * n * k,
     ),
     "solve_triangular": Record(_solve_triangular, SINGULAR, lambda m, n, k: n * n * k),
-    "inv": Record(lambda a: (np.linalg.inv(a),), SINGULAR, lambda m, n, k: 2 * n**3),
+    "inv": Record(lambda a: (_lapack("inv", a),), SINGULAR, lambda m, n, k: 2 * n**3),
     "det": Record(_quiet(lambda a: (np.linalg.det(a),)), SINGULAR, lambda m, n, k: 2 / 3 * n**3),
     "slogdet": Record(
         _quiet(lambda a: tuple(np.linalg.slogdet(a))), SINGULAR, lambda m, n, k: 2 / 3 * n**3, (1,)

@@ -18,6 +18,7 @@ import pytest
 import weft as wf
 from weft import options
 from weft.ir.ops import routines
+from weft.runtime import blas_threads
 
 la = wf.linalg
 Array = np.ndarray[Any, Any]
@@ -196,6 +197,31 @@ def test_debug_nans_looks_at_the_kernels_around() -> None:
 
 
 # ---------------------------------------------------------------- threads and processes
+
+
+def test_matrices_side_by_side_have_one_thread_of_lapack_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    functions = blas_threads.functions()
+    if functions is None:
+        pytest.skip("NumPy's LAPACK is not OpenBLAS")
+    count = functions[0]
+    had = count()
+    inside: list[int] = []
+    lapack = routines._lapack
+
+    def spy(name: str, *arrays: Array) -> Array:
+        inside.append(count())
+        return lapack(name, *arrays)
+
+    monkeypatch.setattr(routines, "_lapack", spy)
+    x = RNG.normal(size=(3, 150, 150)) + 20 * np.eye(150)
+    np.testing.assert_allclose(la.inv(wf.tensor(x)).numpy(), np.linalg.inv(x), atol=1e-12)
+    assert inside == [1] * 3 and count() == had
+    x[1] = 0
+    with pytest.raises(wf.errors.LinAlgError, match="matrix 1 of the batch"):
+        la.inv(wf.tensor(x)).numpy()
+    assert count() == had, "after a failure, too"
 
 
 def test_several_threads_of_python() -> None:
