@@ -52,6 +52,8 @@ class Options:
     matmul: str = "float32"  # products of float32 on a GPU: "float32", or "tf32" on tensor cores
     default_dtype: str = "float32"  # of Python floats, and of Tensors made without a dtype
     debug_nans: str = ""  # check what is computed: "nan" for NaNs, "inf" for infinities, too
+    # may one program serve many sizes; else each size has one of its own
+    dynamic_shapes: bool = True
     tune: bool = False  # time the candidate schedules of a contraction once and keep the fastest
     strict: bool = False  # the bits of the reference interpreter (ir/ops/strict.py); only on a CPU
 
@@ -140,6 +142,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "matmul": _matmul,
     "default_dtype": _default_dtype,
     "debug_nans": _nans,
+    "dynamic_shapes": _bool,
     "tune": _bool,
     "strict": _bool,
 }

@@ -6,7 +6,8 @@ Read `build` first: its body is the pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,6 +16,7 @@ from ..errors import DeviceError
 from ..ir.graph.graph import Node
 from ..ir.graph.op import Op
 from ..ir.graph.site import NOWHERE, keeping_sites, located, provenance
+from ..ir.graph.symbolic import NotSymbolic, Scope
 from ..ir.kernels.fuse import Fused
 from ..ir.kernels.kernel import Kernel
 from ..ir.parts.kernels import kernels_of
@@ -38,6 +40,7 @@ from ..ir.passes.split_reductions import split_reductions
 from ..ir.passes.sums_apart import sums_apart
 from ..ir.passes.transforms import has_transforms, transforms_as_kernels
 from ..ir.passes.widen_halves import widen
+from ..ir.program.laid_out import laid_out
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, ValueLayout
@@ -63,6 +66,8 @@ class Compiled:
     kernel_keys: list[str]  # of each call, "" for a routine of a library
     backend: Backend
     strides: Strides  # of the leaves
+    # program, keys and executable for the values that the symbols of a Scope have now
+    arranged: Callable[[Scope], tuple[Program, list[str], Runnable]]
 
     @property
     def graph(self) -> list[Node]:
@@ -110,33 +115,55 @@ def build(
     values: Sequence[ValueLayout],
     donations: Mapping[int, int],
     backend: Backend | None = None,
+    scope: Scope | None = None,
 ) -> Compiled:
     """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations`
-    are wishes."""
+    are wishes. `scope`: the symbols in its shapes, if there are any; raises NotSymbolic where the
+    compiler needs to know them."""
     backend = backend or current_backend()
     code = backend.builder()
     passes = Passes(outputs)
     with code:
-        made = _planned(passes, leaves, values, donations, backend, code, [])
-    calls = made.program.calls
-    keys = ["" if call.routined else code.key_of(call.loops) for call in calls]
-    executable = passes.step("link", backend.link, made.program, keys, code)
+        made = _lowered(passes, leaves, values, donations, backend, code, [], scope=scope)
+    program, keys, executable = _arranged(passes, made, backend, code, scope)
+    again = partial(_arranged, passes, made, backend, code)
     return Compiled(
-        passes.done, made.fused, made.lowered, made.program, executable, keys, backend, made.strides
+        passes.done,
+        made.fused,
+        made.lowered,
+        program,
+        executable,
+        keys,
+        backend,
+        made.strides,
+        again,
     )
 
 
+def _arranged(
+    passes: Passes, made: _Lowered, backend: Backend, code: KernelBuilder, scope: Scope | None
+) -> tuple[Program, list[str], Runnable]:
+    """Kernels in order, with memory and code: for the values that symbols have, if there are
+    any."""
+    with nullcontext() if scope is None else scope.at_hand():
+        program = passes.step("plan", plan, made.lowered.steps, made.planner)
+        if scope is not None:
+            program = laid_out(program)
+        keys = ["" if call.routined else code.key_of(call.loops) for call in program.calls]
+        return program, keys, passes.step("link", backend.link, program, keys, code)
+
+
 @dataclass
-class _Planned:
-    """A program that is not linked yet."""
+class _Lowered:
+    """A program whose kernels have no order and no memory yet."""
 
     fused: Fused
     lowered: LoweredProgram
-    program: Program
+    planner: Planner
     strides: Strides
 
 
-def _planned(
+def _lowered(
     passes: Passes,
     leaves: Sequence[Node],
     values: Sequence[ValueLayout],
@@ -145,7 +172,8 @@ def _planned(
     code: KernelBuilder,
     sites: list[CheckSite],
     prefix: str = "",
-) -> _Planned:
+    scope: Scope | None = None,
+) -> _Lowered:
     """A program, or the body of a loop in one: `code` takes its kernels, `sites` its checks.
     `prefix`: what the names of its kernels begin with."""
     outputs = list(passes.done[0].roots or ())
@@ -193,7 +221,7 @@ def _planned(
     fused = passes.step("fuse", kernels_of, parts, backend.policy).named(prefix)
     _require_host(fused, backend)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
-    inner = partial(_loop, strides, backend, code)
+    inner = partial(_loop, strides, backend, code) if scope is None else _no_loop
     with provenance(NOWHERE):  # Nodes of loops
         lowered = passes.step(
             "lower",
@@ -207,9 +235,8 @@ def _planned(
             inner,
             sites,
         )
-        planner = Planner(leaves, values, roots, dict(donations), tuple(sites), backend.last_cache)
-        program = passes.step("plan", plan, lowered.steps, planner)
-    return _Planned(fused, lowered, program, strides)
+    planner = Planner(leaves, values, roots, dict(donations), tuple(sites), backend.last_cache)
+    return _Lowered(fused, lowered, planner, strides)
 
 
 def _require_host(fused: Fused, backend: Backend) -> None:
@@ -237,11 +264,13 @@ def _loop(
     values = layouts(spec, n.src, strides)
     # carries that take the place of the last ones
     wishes = {k: spec.captured + k for k in range(spec.carries)} if n.op is Op.LOOP else {}
-    bodies, before = [], len(sites)
+    bodies, programs, before = [], list[Program](), len(sites)
     for i, region in enumerate(spec.regions):
         prefix = f"{kernel.name}_" if n.op is Op.LOOP else f"{kernel.name}_{i}_"
         inner = Passes(region.outputs)
-        bodies.append(_planned(inner, region.params, values, wishes, backend, code, sites, prefix))
+        body = _lowered(inner, region.params, values, wishes, backend, code, sites, prefix)
+        programs.append(inner.step("plan", plan, body.lowered.steps, body.planner))
+        bodies.append(body)
     step = RegionStep(
         kernel.name,
         spec,
@@ -249,13 +278,17 @@ def _loop(
         kernel.inputs,
         kernel.outputs,
         strides,
-        tuple([b.program for b in bodies]),
+        tuple(programs),
         tuple([s for b in bodies for s in b.lowered.steps if isinstance(s, RegionStep)]),
         range(before, len(sites)),
         watched=bool(backend.lowering.nans),
     )
     kernels = [k for b in bodies for k in b.lowered.kernels]
     return step, [k if k.kernel else replace(k, name=f"{kernel.name}_{k.name}") for k in kernels]
+
+
+def _no_loop(kernel: Kernel, sites: list[CheckSite]) -> tuple[RegionStep, list[LoweredKernel]]:
+    raise NotSymbolic(f"{kernel.kind}s have programs inside, which are laid out once")
 
 
 def program_of(structure: Structure) -> Compiled:

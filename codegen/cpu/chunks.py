@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.graph.index import Var, var
+from ...ir.graph.symbolic import Symbolic, value_of
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import GRID, SERIAL, Buf, For, Loops, Param, Stmt
 from ...wording import plural
@@ -14,6 +15,8 @@ from ..kernels import loop_axes
 from ..kernels.lowered import Lowered
 from ..kernels.schedule import P, Schedule, choose, force
 from ..llvm.target import Target
+
+MANY = 1 << 40  # chunks, more than there are of any size
 
 # picks among kernels that give the same bits
 Fastest = Callable[[Sequence[Lowered], Target], Lowered]
@@ -63,7 +66,8 @@ class Chunks:
         self.count, self.size, self.rows, self.row_work = count, size, rows, row_work
         # the bound of g does not tell how many chunks there are: other numbers of rows give the
         # same kernel
-        self.grid, self.row = Var("g", max(count, loop_axes.MAX_CHUNKS)), Var("row", size)
+        most_chunks = MANY if isinstance(count, Symbolic) else max(count, loop_axes.MAX_CHUNKS)
+        self.grid, self.row = Var("g", most_chunks), Var("row", size)
         self.first = var(self.grid) * size
         self.step = self.row if size > 1 else self.grid  # the variable of the next row
         self.position = self.first + var(self.row) if size > 1 else self.first
@@ -83,7 +87,7 @@ class Chunks:
         )
 
     def describe(self) -> str:
-        return f"{plural(self.count, 'chunk')} of {self.size}"
+        return f"{plural(value_of(self.count), 'chunk')} of {self.size}"
 
     def lowered(
         self,

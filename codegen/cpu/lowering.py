@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...ir.graph.graph import Node
+from ...ir.graph.symbolic import Symbolic, at_least, value_of
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import SERIAL, For, If, Loops, Stmt
@@ -90,7 +91,7 @@ class CpuLowering:
 
     def parallel(self, lowered: Lowered) -> tuple[bool, ...]:
         """Where it gains more than waking threads costs."""
-        return tuple(w >= self.settings.serial_work for w in lowered.work)
+        return tuple(at_least(w, self.settings.serial_work) for w in lowered.work)
 
     def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """What a kernel that writes every element once writes past the caches: it does not fit, and
@@ -103,11 +104,9 @@ class CpuLowering:
         if kernel.kind not in STREAMED_KINDS:
             return set()
         target = self.settings.target
-        touched = sum(n.size * n.dtype.itemsize for n in [*kernel.inputs, *kernel.outputs])
+        touched = sum(value_of(n.nbytes) for n in [*kernel.inputs, *kernel.outputs])
         least = target.l2 if touched > MANY_CACHES * target.l3 else target.l3
-        large = {
-            n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced
-        }
+        large = {n for n in kernel.outputs if value_of(n.nbytes) > least and n not in replaced}
         return large - fused.read if large else large
 
 
@@ -116,6 +115,8 @@ def why_lanes(operations: int, settings: Settings) -> str:
     schedules that have them."""
     if settings.min_chunks != 1:
         return "chunks are forced"
+    if isinstance(operations, Symbolic):
+        return f"{operations} operations, which may be many"
     least = min(loop_axes.TINY_WORK, settings.serial_work)
     return f"{operations} operations, from {least} on vectors pay" if operations >= least else ""
 

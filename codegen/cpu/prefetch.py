@@ -13,6 +13,7 @@ from math import prod
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, var
+from ...ir.graph.symbolic import value_of
 from ...ir.loops.loop import GLOBAL, Buf, Prefetch
 from ...ir.loops.walk import Substitution, indices, postorder
 from ..kernels import loop_axes
@@ -60,7 +61,7 @@ def next_row(loops: list[RowLoop], row: Var, target: Target) -> dict[int, list[P
     hints = dict.fromkeys(
         h for n in loops[0].roots() for h in prefetches(n, lane) if row in h.index.vars()
     )
-    beyond = [h for h in hints if _nbytes(h.buf) > target.l2]
+    beyond = [h for h in hints if value_of(_nbytes(h.buf)) > target.l2]
     fit = [h for h in beyond if LEAST_PREFETCHED <= length * h.buf.dtype.itemsize <= target.l2 // 2]
     later = {row: var(row) + 1}
     return {id(costliest): [Prefetch(h.buf, h.index.substitute(later), cache=2) for h in fit]}

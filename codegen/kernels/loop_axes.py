@@ -11,6 +11,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Gathered, Index, Mod, Range, Var, stretch, var
 from ...ir.graph.op import Op
+from ...ir.graph.symbolic import Symbolic, value_of
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
 from ...ir.loops.walk import postorder
@@ -79,6 +80,7 @@ def collapse(
         short = (
             stretched
             and v is axes[-1]
+            and not isinstance(v.extent, Symbolic)
             and v.extent in STRETCH
             and any(i.coef(v) == 1 for i in indices)
         )
@@ -169,11 +171,11 @@ def chunks(rows: int, row_work: float, minimum: int, most: int = MAX_CHUNKS) -> 
     """(number of chunks, rows a chunk): a power of two that depends on `rows` only where there
     would be too many chunks."""
     size = power_of_two(CHUNK_WORK / row_work)
-    while rows > most * size:
+    while value_of(rows) > most * size:
         size *= 2
     if minimum > 1:
         size = min(size, max(1, rows // minimum))
-    return max(1, -(-rows // size)), size
+    return -(-rows // size) if rows else 1, size
 
 
 def power_of_two(n: float) -> int:

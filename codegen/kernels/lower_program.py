@@ -16,6 +16,7 @@ from ...ir.ops.routines import RECORDS, batch_in
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of, pivots_of
 from ...ir.program.routine_step import RoutineStep
 from ...ir.program.step import KernelStep, Step
+from .arguments import with_arguments
 from .canonical import canonical
 from .finite_checks import watched
 from .lowered import Lowered
@@ -143,7 +144,7 @@ def lower_all(
                 replace(same.step.loops, name=kernel.name),
             )
         else:
-            lowered = lowering.kernel(kernel, strides, streamed)
+            lowered = with_arguments(lowering.kernel(kernel, strides, streamed))
             if lowering.nans:
                 lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
             loops = lowering.expanded(lowered.loops)
@@ -252,6 +253,7 @@ def _checks(
 def _check(
     name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool
 ) -> LoweredKernel:
+    lowered = with_arguments(lowered)
     parallel = tuple(False for _ in lowered.work)
     loops = lowering.expanded(lowered.loops)
     step = KernelStep(loops, lowered.params, parallel, places, [], is_check=True, early=early)

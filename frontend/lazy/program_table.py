@@ -3,9 +3,9 @@ what it takes to run it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ... import options
 from ...compiler.structure import Key, Structure
@@ -17,14 +17,39 @@ from .capture import Capture
 
 if TYPE_CHECKING:
     from ...compiler.programs.nan_checked import Watched
+    from ...compiler.symbolic.table import Families, Made
 
 # of 13 KB or more each; what was used the longest ago is forgotten beyond, and stays in the disk
 # cache
 MAX_PROGRAMS = 4096
-# programs; runs; outputs in place
-statistics = dict.fromkeys(("built", "found", "generalised", "runs", "donated"), 0)
-_programs: dict[Hashable, CachedProgram] = {}
+# programs that were compiled, and that others served; runs; outputs in place
+statistics = dict.fromkeys(("built", "laid_out", "found", "generalised", "runs", "donated"), 0)
 _uses = count(1)
+
+
+class Programs(dict[Hashable, CachedProgram]):
+    """Programs by the key of their graph and the options; `families` of those that differ in
+    sizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.families: Families = {}
+
+    def clear(self) -> None:
+        """Forgets all."""
+        super().clear()
+        self.families.clear()
+
+    def forget_some(self) -> None:
+        """Drops the eighth of the programs that was used the longest ago, and all families but
+        those that programs were made of last."""
+        for place in sorted(self, key=lambda place: self[place].used)[: max(1, len(self) // 8)]:
+            del self[place]
+        for family in [*self.families][: -MAX_PROGRAMS // 8]:
+            del self.families[family]
+
+
+_programs = Programs()
 
 
 def find(key: Key, capture: Capture) -> CachedProgram:
@@ -43,20 +68,12 @@ def find(key: Key, capture: Capture) -> CachedProgram:
         statistics["generalised"] += 1
         varying = tuple(sorted(changed | set(program.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
-        _forget_some()
+        _programs.forget_some()
     program = _programs[place] = _build(
         Structure(key, constants, varying, capture.sites, capture.origins())
     )
     program.used = next(_uses)
     return program
-
-
-def _forget_some() -> None:
-    """Drops the eighth of the programs that was used the longest ago."""
-    for place in sorted(_programs, key=lambda place: _programs[place].used)[
-        : max(1, len(_programs) // 8)
-    ]:
-        del _programs[place]
 
 
 def _changed(old: bytes, new: bytes) -> set[int]:
@@ -66,27 +83,27 @@ def _changed(old: bytes, new: bytes) -> set[int]:
 
 
 def _build(structure: Structure) -> CachedProgram:
-    statistics["built"] += 1
-    program = CachedProgram(maker()(structure), structure, structure.checked)
-    watchers.on_built(program, statistics["built"])
+    made = _made(structure)
+    program = CachedProgram(made.executable, made.structure, made.structure.checked)
+    statistics["built" if made.compiled else "laid_out"] += 1
+    watchers.on_built(program, statistics["built"] + statistics["laid_out"])
     return program
 
 
-def maker() -> Callable[[Structure], Any]:
-    """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference
-    interpreter, or both."""
+def _made(structure: Structure) -> Made:
+    """By the compiler, or with WEFT_INTERPRET=1 the reference interpreter, or both."""
+    from ...compiler.symbolic import table
+
     o = options.current()
     if o.interpret:
         from ...compiler.programs import interpreted
 
-        return interpreted.executable
+        return table.Made(interpreted.executable(structure), structure)
     if o.strict and o.verify:
         from ...compiler.programs.strict_checked import Compared
 
-        return Compared
-    from ...compiler.programs import on_disk
-
-    return on_disk.executable
+        return table.Made(Compared(structure), structure)
+    return table.executable(structure, _programs.families)
 
 
 def constants_of(program: CachedProgram, capture: Capture) -> list[Storage]:

@@ -174,7 +174,7 @@ class Index:
         return self.terms == other.terms or frozenset(self.terms) == frozenset(other.terms)
 
     def __add__(self, other: Index | int) -> Index:
-        if isinstance(other, int):
+        if not isinstance(other, Index):
             return _canonical(self.terms, self.const + other) if other else self
         a, b = self.terms, other.terms
         if _recombines(a) or _recombines(b):

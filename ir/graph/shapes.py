@@ -10,6 +10,7 @@ from typing import Any
 
 from ... import errors
 from .op import Op
+from .symbolic import value_of
 
 Shape = tuple[int, ...]
 MAX_ELEMENTS = (1 << 60) - 1  # of eight bytes each, as many as 63 bits can address
@@ -27,7 +28,7 @@ def require(ok: bool, op: Op, why: str) -> None:
 def addressable(name: str, shape: Shape) -> Shape:
     """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse
     the others."""
-    if prod(d or 1 for d in shape) > MAX_ELEMENTS:
+    if value_of(prod(d or 1 for d in shape)) > MAX_ELEMENTS:
         # longer integers may have no text
         text = shape if max(shape).bit_length() <= 256 else f"of {len(shape)} axes"
         raise errors.ShapeError(

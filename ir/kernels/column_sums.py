@@ -126,7 +126,9 @@ def by_rows(form: Form) -> Form:
     """The same group seen along its rows if these are many and its columns few: blocks of columns
     would be too few tasks."""
     sums = [] if form.anchor else [u for u in form.units if u.node.op is Op.REDUCE]
-    if not sums or sums[0].node.size >= FEW_COLUMNS or prod(domain(sums[0].node)) < LARGE:
+    if not sums or not _sums_columns(sums[0], form.outer[sums[0]]):
+        return form
+    if sums[0].node.size >= FEW_COLUMNS or prod(domain(sums[0].node)) < LARGE:
         return form
     rows = turned(form)
     return rows if rows and refuse_columns(rows) is None else form

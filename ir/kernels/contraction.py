@@ -33,7 +33,7 @@ def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
     """The contraction of every product that belongs to one: a sum of products in which each factor
     has output axes of real extent that the other misses, M only in A, N only in B."""
     sums = ((u, p, _own(u, p)) for u, p in _sums_of_products(units, users))
-    return {p: u for u, p, own in sums if all(own)}
+    return {p: u for u, p, own in sums if all(own) and _is_large(u)}
 
 
 def products_over_windows(units: Units, users: Users, others: Container[Unit]) -> dict[Unit, Unit]:
@@ -42,18 +42,26 @@ def products_over_windows(units: Units, users: Users, others: Container[Unit]) -
     return {
         p: u
         for u, p in _sums_of_products(units, users)
-        if p not in others and any(_own(u, p)) and any(windows_over(p.node.src, u.node.arg[1]))
+        if p not in others
+        and any(_own(u, p))
+        and any(windows_over(p.node.src, u.node.arg[1]))
+        and _is_large(u)
     }
 
 
 def _sums_of_products(units: Units, users: Users) -> Iterator[tuple[Unit, Unit]]:
-    """Sums worth a register tile, each with its product, which nothing else reads."""
+    """Each with its product, which nothing else reads."""
     for u in units.order:
         n = u.node
-        is_sum = n.op is Op.REDUCE and n.arg[0] == "add" and prod(domain(n)) >= MIN_CONTRACTION
+        is_sum = n.op is Op.REDUCE and n.arg[0] == "add"
         p = units.of.get(n.src[0]) if is_sum else None
         if p and p.node.op is Op.MUL and p.node not in units.stored and len(users[p.node]) == 1:
             yield u, p
+
+
+def _is_large(u: Unit) -> bool:
+    """Is a sum worth a register tile?"""
+    return prod(domain(u.node)) >= MIN_CONTRACTION
 
 
 def _own(u: Unit, product: Unit) -> list[bool]:
@@ -85,12 +93,11 @@ def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) ->
         return False
     factors = [seen(f, views) for f in product.src]
     shape = factors[0].shape
-    if prod(shape) < MIN_CONTRACTION:
-        return False
     kept = {a for a, d in enumerate(shape) if d > 1 and a not in axes}
     a, b = (kept & steady_axes(f) for f in factors)
     own = [bool(a - b), bool(b - a)]
-    return all(own) or (any(own) and any(windows_over(factors, axes)))
+    is_one = all(own) or (any(own) and any(windows_over(factors, axes)))
+    return is_one and prod(shape) >= MIN_CONTRACTION
 
 
 def seen(n: Node, views: Sequence[Node]) -> Node:

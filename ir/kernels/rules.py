@@ -12,6 +12,7 @@ from collections.abc import Callable
 from math import prod
 
 from ..graph.op import ELEMENTWISE, Op
+from ..graph.symbolic import Symbolic
 from .align import Form, Outer, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import with_epilogue
 from .column_sums import refuse_columns, turned
@@ -249,6 +250,8 @@ def _row(u: Unit, form: Form) -> int:
 
 def _parallelism(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     parallel, before = prod(form.extents), min(prod(a.form.extents), prod(b.form.extents))
+    if isinstance(parallel, Symbolic):  # there may be any number
+        return None
     if parallel >= MIN_PARALLEL or max(prod(domain(u.node)) for u in form.running) <= TINY:
         return None
     if parallel < before or not one_level(form.running):

@@ -15,6 +15,7 @@ from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ..graph.op import Op
+from ..graph.symbolic import MARK, NotSymbolic
 from .loop import (
     Alloc,
     Buf,
@@ -56,9 +57,15 @@ def show(loops: Loops) -> str:
 def key(loops: Loops, *more: str) -> str:
     """What identifies the code of a kernel, whatever its name: its text, and what else the code
     depends on."""
-    return hashlib.sha256(
-        "\n".join([show(replace(loops, name="kernel")), *more]).encode()
-    ).hexdigest()
+    text = show(replace(loops, name="kernel"))
+    if MARK in text:
+        raise NotSymbolic(f"the code of {loops.name} would need {_marked(text)}")
+    return hashlib.sha256("\n".join([text, *more]).encode()).hexdigest()
+
+
+def _marked(text: str) -> str:
+    """The line of the first symbolic integer."""
+    return next(line.strip() for line in text.splitlines() if MARK in line)
 
 
 class Names:
@@ -275,4 +282,4 @@ class Printer(Names):
         return f"{self.name(m.buf)}[{self.index(m.first)} + {m.across}i + {m.along}k]"
 
     def extent(self, e: Extent) -> str:
-        return str(e) if isinstance(e, int) else self.name(e)
+        return self.name(e) if isinstance(e, Param) else str(e)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from ..graph.graph import Node, node, rebuild, toposort
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.site import provenance
+from ..graph.symbolic import value_of
 from ..kernels.kernel import cost
 from ..parts.flow import Flow, levels_of
 
@@ -28,7 +29,7 @@ SMALL = 8  # what is so many times smaller is stored without much ado
 def recompute_maps(roots: Sequence[Node]) -> list[Node]:
     """The same values, bit for bit."""
     roots = list(roots)
-    if all(n.nbytes < MIN_BYTES for n in toposort(roots)):
+    if all(value_of(n.nbytes) < MIN_BYTES for n in toposort(roots)):
         return roots
     search = _Search(Flow(roots))
     return _rebuilt(search) if search.again else roots

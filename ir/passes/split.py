@@ -35,6 +35,7 @@ PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096
 LONG = 1 << 18  # terms that one result may add up in a row: more would lose accuracy
 LEAST_TERMS = 512  # of a partial result
+SHORT = 1 << 12  # terms that are added up in a microsecond: even few results need no more tasks
 NARROW = 64  # elements: shorter contiguous runs leave vectors or cache lines empty
 LEAST_ROWS = (
     32  # that are added up to one, so that storing and reading partial results costs little
@@ -57,21 +58,16 @@ def split(n: Node, strides: Strides) -> Node:
         return n
     (x,), (kind, axes) = n.src, n.arg
     terms = x.size // max(1, n.size)
-    if x.size >= 2 * PARTIAL and is_dense(x):
-        outer = _outer_axes(n)
+    outer, columns = _outer_axes(n), are_columns(n)
+    if (outer or columns) and x.size >= 2 * PARTIAL and is_dense(x):
         if outer:
             first = split(reduce(kind, x, outer), strides)
             return reduce(
                 kind, first, [a - sum(o < a for o in outer) for a in axes if a not in outer]
             )
-        if are_columns(n):
-            cuts = column_cuts(n)
-            return cut(n, x, cuts) if cuts else n
-    if (
-        (n.size >= MIN_PARALLEL and terms < LONG)
-        or x.size < 2 * PARTIAL
-        or terms < 2 * MIN_PARALLEL
-    ):
+        cuts = column_cuts(n)
+        return cut(n, x, cuts) if cuts else n
+    if terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG):
         return n
     wanted = parts_wanted(n, PARTIAL)
     cuts = row_cuts(n, wanted, strides)

@@ -31,7 +31,7 @@ def new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sta
     and code."""
 
     def start() -> None:
-        monkeypatch.setattr(program_table, "_programs", {})
+        monkeypatch.setattr(program_table, "_programs", program_table.Programs())
         known.clear()
         cache.default().close()
 

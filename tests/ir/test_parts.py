@@ -210,7 +210,7 @@ def test_words_of_a_seed_that_parts_evaluate_for_themselves_are_stored_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def weights() -> list[np.ndarray]:
-        monkeypatch.setattr(program_table, "_programs", {})
+        monkeypatch.setattr(program_table, "_programs", program_table.Programs())
         wf.manual_seed(0)
         words = wf.nn.Embedding(10, WIDTH)
         sizes = [(1, 1), (1, 1), (1, 1), (1, 1), (1, 4), (4, 1)] * 5

@@ -46,7 +46,7 @@ def test_a_batch_is_one_routine_of_all() -> None:
     given = {stack: rng.normal(size=(5, 3, 3)), b: rng.normal(size=(3, 2))}
     given = {n: v.astype(np.float32) for n, v in given.items()}
     want = np.linalg.solve(given[stack], np.broadcast_to(given[b], (5, 3, 2)))
-    np.testing.assert_array_equal(interp.run([x], given)[0], want)
+    np.testing.assert_allclose(interp.run([x], given)[0], want, rtol=1e-5)
 
 
 def test_parts_cover_a_batch_once_and_know_their_places() -> None:
@@ -62,8 +62,8 @@ def test_few_matrices_are_one_part() -> None:
     def parts(*shape: int) -> int:
         return parts_of(Routine("inv", (), ((dt.float32, shape),)), [shape])
 
-    assert parts(4, 4) == parts(9, 4, 4) == parts(100, 200, 200) == 1
-    assert parts(1, 20000, 4, 4) > 1
+    assert parts(4, 4) == parts(9, 4, 4) == parts(3, 1025, 1025) == 1
+    assert parts(1, 20000, 4, 4) > 1 and parts(3, 512, 512) == 3
 
 
 def test_a_refusal_names_the_place_in_the_batch() -> None:

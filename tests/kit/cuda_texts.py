@@ -54,7 +54,7 @@ def collecting(arch: str) -> Iterator[TextDriver]:
     """A TextDriver as cuda:0, for which nothing has been compiled before; nothing is kept."""
     driver, unit, programs = TextDriver(arch), devices._gpus.get(0), program_table._programs
     devices.install(driver)
-    program_table._programs = {}
+    program_table._programs = program_table.Programs()
     try:
         with options.override(cache_dir=None):
             yield driver

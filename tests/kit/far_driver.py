@@ -96,7 +96,7 @@ def installed(*drivers: Any) -> Iterator[None]:
     for number, driver in enumerate(drivers):
         devices.install(driver, number)
     try:
-        with mock.patch.object(program_table, "_programs", {}):
+        with mock.patch.object(program_table, "_programs", program_table.Programs()):
             yield
     finally:
         for number, unit in enumerate(before):

@@ -193,7 +193,7 @@ def compare(seed: int) -> None:
     """Interpreter == lazy == jitted, and the same bits on one thread and on two."""
     dtype = ("float32", "float64")[seed % 2]
     with mock.patch.object(
-        program_table, "_programs", {}
+        program_table, "_programs", program_table.Programs()
     ):  # programs are found again by their graph, whoever runs them
         want = trained(seed, dtype, interpret=True)
     jitted = trained(seed, dtype, jitted=True, num_threads=1)

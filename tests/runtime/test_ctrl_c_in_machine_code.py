@@ -43,7 +43,7 @@ def interruptible(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(Executable, "__init__", init)
     monkeypatch.setattr(Prepared, "call", lambda self, places: Interrupting(call(self, places)))
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
     yield
     Interrupting.now = False
 

@@ -70,7 +70,7 @@ def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(program_table, "MAX_PROGRAMS", 4)
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
     monkeypatch.setattr(known, "limit", 8 * PAGE)
     used = []
     for n in range(24):

@@ -33,7 +33,7 @@ SQUARE = np.random.default_rng(1).standard_normal((300, 300)).astype(np.float32)
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program is known."""
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
 
 
 @pytest.fixture(params=[1, 2, 3], ids=lambda n: f"{n} threads")

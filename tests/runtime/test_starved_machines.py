@@ -23,7 +23,7 @@ def test_without_another_thread_all_is_compiled_by_this_one(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
     known.clear()
     with options.override(cache_dir=None):
         x = wf.arange(12.0).reshape(3, 4)

@@ -54,7 +54,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Keeping:
     """A device, and no program known, as in a new process."""
     driver = Keeping("sm_80")
     devices.install(driver)
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
     return driver
 
 

@@ -21,7 +21,7 @@ Built = Callable[[], int]
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     """How many programs have been made since the test began, as in a new process."""
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
     before = statistics["built"] + statistics["generalised"]
     return lambda: statistics["built"] + statistics["generalised"] - before
 

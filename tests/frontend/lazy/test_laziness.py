@@ -42,7 +42,7 @@ class Counted:
 @pytest.fixture
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process, whatever ran before."""
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
 
 
 def parameter(*values: float) -> wf.Tensor:

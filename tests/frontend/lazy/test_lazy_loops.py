@@ -32,7 +32,7 @@ Loop = Callable[[int, bool], Iterator[float]]  # turns; does each end with wf.re
 @pytest.fixture(autouse=True)
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process, and growth is an error."""
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
     monkeypatch.setattr(growth, "_warned", set())
     monkeypatch.setattr(growth.Seen, "repeated", 0)
     monkeypatch.setattr(growth.Seen, "repeating", 0)

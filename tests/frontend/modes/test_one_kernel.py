@@ -31,7 +31,7 @@ def parted(x: wf.Tensor) -> wf.Tensor:
 @pytest.fixture
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
-    monkeypatch.setattr(program_table, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", program_table.Programs())
 
 
 # ---------------------------------------------------------------- what is computed lazily

@@ -1,0 +1,59 @@
+"""A program that serves many sizes. In: two structures that differ in extents. Out: executables for
+all sizes for which its guards hold.
+
+Kernels are compiled once and take extents as arguments. For each size the program is laid out: its
+arguments are computed, the order of kernels and the places of buffers planned, as they would be for
+that size alone. So it has the same order of sums and the same memory, and nothing is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...runtime.runnable import Runnable
+from ..backends.kinds import current_backend
+from ..compile import Compiled, build
+from ..structure import Structure
+from .extents import Apart, together
+from .formulas import Formulas
+
+
+@dataclass
+class Generic:
+    """`structure`: one with formulas for extents."""
+
+    structure: Structure
+    formulas: Formulas
+    compiled: Compiled
+
+    def values_of(self, parts: Apart, structure: Structure) -> tuple[int, ...] | None:
+        """What its symbols are in a structure with the same rest, if it serves that one."""
+        if not varying(self.structure, structure) <= {*self.structure.varying}:
+            return None
+        values = self.formulas.values_of(parts.extents)
+        return values if values and self.formulas.scope.holds(values) else None
+
+    def executable(self, values: Sequence[int]) -> Runnable:
+        """The program for these values of its symbols."""
+        scope = self.formulas.scope
+        with scope.at(values):
+            _, _, executable = self.compiled.arranged(scope)
+        return executable
+
+
+def generic(first: Structure, second: Structure, parts: Apart, found: Formulas) -> Generic:
+    """A program for two structures: `parts` are those of the second, `found` the formulas of both.
+    Raises NotSymbolic where the compiler has to know the sizes."""
+    uses = varying(first, second) | {*first.varying}
+    key = together(parts.rest, found.extents)
+    symbolic = replace(second, key=key, varying=tuple(sorted(uses)))
+    backend = current_backend(second.device)
+    return Generic(symbolic, found, build(*symbolic.unfolded(), backend, found.scope))
+
+
+def varying(one: Structure, other: Structure) -> set[int]:
+    """The uses of constants that differ, or are inputs of the other."""
+    a, b = one.constants, other.constants
+    differing = {i // 8 for i in range(0, len(a), 8) if a[i : i + 8] != b[i : i + 8]}
+    return differing | {*other.varying}

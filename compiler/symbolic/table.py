@@ -1,0 +1,102 @@
+"""Executables for any sizes. In: a Structure. Out: that of a program that serves its sizes
+among others, if there is one, else of one that is compiled.
+
+The first structure is compiled for its sizes alone. When one comes that differs in extents only,
+the program that serves both is compiled, and kept for others. Where its guards exclude a size, that
+one gets another such program, up to MOST of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ... import options
+from ...ir.graph.symbolic import NotSymbolic
+from ...runtime.memory.devices import CPU
+from ..backends.kinds import current_settings
+from ..programs import on_disk
+from ..structure import Structure
+from .extents import Apart, apart
+from .formulas import formulas
+
+if TYPE_CHECKING:
+    from .generic import Generic
+
+MOST = 4  # generic programs of one family
+
+
+@dataclass(frozen=True)
+class Made:
+    """An executable, the structure that says what its inputs are, and whether it was `compiled`:
+    other sizes of a program are not."""
+
+    executable: Any
+    structure: Structure
+    compiled: bool = True
+
+
+@dataclass
+class Family:
+    """Structures that differ in extents. `last`: the greatest that was compiled for its sizes
+    alone; `why_not`: why no other program of this family serves several sizes."""
+
+    last: tuple[Apart, Structure] | None = None
+    generics: list[Generic] = field(default_factory=list)
+    why_not: str = ""
+
+
+Families = dict[Hashable, Family]  # in the order in which they were met last
+
+
+def executable(structure: Structure, families: Families) -> Made:
+    """The program of a graph."""
+    if not options.current().dynamic_shapes or structure.device != CPU:
+        return Made(on_disk.executable(structure), structure)
+    parts = apart(structure.key)
+    settings = current_settings(structure.device)
+    place = parts.rest, settings, options.current().verify
+    family = families[place] = families.pop(place, Family())
+    made = _served(family, parts, structure) or _generalised(family, parts, structure)
+    if made is not None:
+        return made
+    if family.last is None or sum(parts.extents) > sum(family.last[0].extents):
+        family.last = parts, structure  # the other has no or one element, or less to tell
+    return Made(on_disk.executable(structure), structure)
+
+
+def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
+    """By a program that is there."""
+    for generic in family.generics:
+        values = generic.values_of(parts, structure)
+        if values is not None:
+            own = generic.structure
+            served = Structure(
+                structure.key, structure.constants, own.varying, own.sites, own.origins
+            )
+            return Made(generic.executable(values), served, compiled=False)
+    return None
+
+
+def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | None:
+    """By a new one."""
+    if family.last is None or family.last[0] == parts or family.why_not:
+        return None
+    first, other = family.last
+    found = formulas(first, parts)
+    if found is None:
+        return None
+    from .generic import generic
+
+    try:
+        new = generic(other, structure, parts, found)
+    except NotSymbolic as reason:
+        family.why_not = str(reason)
+        return None
+    family.generics.append(new)
+    if len(family.generics) == MOST:
+        family.why_not = f"it has {MOST} programs that serve several sizes"
+    made = _served(family, parts, structure)
+    assert made is not None, "a program serves the sizes that it was compiled at"
+    return replace(made, compiled=True)

@@ -1,0 +1,191 @@
+"""One program for many sizes: how often something is compiled, the same bits as programs of one
+size, guards, constants that follow sizes, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import options
+from weft.compiler.symbolic.extents import apart, together
+from weft.compiler.symbolic.formulas import formulas
+from weft.frontend.lazy import program_table
+from weft.frontend.lazy.program_table import statistics
+from weft.frontend.lazy.realize import structure_of
+from weft.ir.graph.op import Op
+
+RNG = np.random.default_rng(0)
+Case = Callable[[int], wf.Tensor]
+SIZES = (64, 67, 2, 3, 5, 16, 33, 100, 257, 1000)
+
+
+@pytest.fixture(autouse=True)
+def programs(monkeypatch: pytest.MonkeyPatch) -> program_table.Programs:
+    made = program_table.Programs()
+    monkeypatch.setattr(program_table, "_programs", made)
+    return made
+
+
+def random(*shape: int) -> wf.Tensor:
+    return wf.tensor(RNG.normal(size=shape).astype(np.float32)).realize()
+
+
+def normalised(x: wf.Tensor) -> wf.Tensor:
+    return (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+
+
+ROW = random(48)
+CASES: dict[str, Case] = {
+    "map": lambda n: (random(n, 48) * 2 + random(n, 48)).relu(),
+    "vector": lambda n: random(n).exp() * 2,
+    "repeated": lambda n: random(n, 48) * ROW + random(n)[:, None],
+    "rows": lambda n: (random(n, 48) - 1).sum(1),
+    "softmax": lambda n: random(n, 48).softmax(1),
+    "normalised": lambda n: normalised(random(n, 48)),
+    "flat": lambda n: random(n, 48).reshape(-1) + 1,
+    "counted": lambda n: wf.arange(n) + random(n, 48)[:, 0],
+    "divided": lambda n: random(n, 48).mean(1) / n,
+    "joined": lambda n: wf.concat([random(n, 48), random(n, 48) * 2], 1),
+    "chosen": lambda n: random(9, 48)[wf.tensor(RNG.integers(0, 9, n)).realize()] * 2,
+    "compared": lambda n: wf.where(random(n, 48) > 0, random(n, 48), 1),
+}
+
+
+def alone(case: Case, n: int) -> np.ndarray[Any, Any]:
+    """By a program for this size alone."""
+    with (
+        options.override(dynamic_shapes=False),
+        mock.patch.object(program_table, "_programs", program_table.Programs()),
+    ):
+        return case(n).numpy()
+
+
+def both(case: Case, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Of the same random numbers: as it comes, and by a program for this size alone."""
+    state = RNG.bit_generator.state
+    made = case(n).numpy()
+    RNG.bit_generator.state = state
+    return made, alone(case, n)
+
+
+def compiled(case: Case, sizes: Iterable[int]) -> int:
+    """How many programs are compiled for these sizes, whose bits are those of their own."""
+    count = 0
+    for n in sizes:
+        before = statistics["built"]
+        made, own = both(case, n)
+        count += statistics["built"] - before - 1
+        assert made.tobytes() == own.tobytes(), n
+    return count
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_programs_serve_all_sizes_with_the_bits_of_their_own(name: str) -> None:
+    assert compiled(CASES[name], SIZES) == 2
+
+
+def test_a_size_that_guards_exclude_has_a_program_of_its_own() -> None:
+    """Sums of squares of millions of elements are cut in other ways."""
+
+    def case(n: int) -> wf.Tensor:
+        return normalised(random(n, 48))
+
+    assert compiled(case, (64, 67, 100)) == 2
+    assert compiled(case, (50_000, 60_000, 200)) == 1, "one for all large sizes"
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_axes_of_no_or_one_element_are_compiled_apart(n: int) -> None:
+    assert compiled(CASES["softmax"], (64, n, 67, n, 33)) == 3
+
+
+def test_jitted_functions_and_lazy_expressions_share_them() -> None:
+    f = wf.jit(lambda x: (x * 2).softmax(1))
+    want = statistics["built"] + 2
+    for n in SIZES[:6]:
+        x = random(n, 48)
+        assert (f(x).numpy() == (x * 2).softmax(1).numpy()).all()
+        assert (f(x).numpy() == f(x).numpy()).all()
+    assert statistics["built"] == want
+
+
+def test_gradients_and_updates_in_place() -> None:
+    scale = random(48).requires_grad_()
+    for n in SIZES[:6]:
+        x = random(n, 48)
+        loss = (x * scale).sigmoid().mean(1).sum()
+        loss.backward()
+        want = loss.numpy()
+        np.testing.assert_allclose(
+            want, (1 / (1 + np.exp(-x.numpy() * scale.numpy()))).mean(1).sum(), rtol=1e-5
+        )
+        scale.grad = None
+
+
+def test_a_bad_index_is_named_with_the_sizes_of_this_time() -> None:
+    for n in (64, 67, 33):
+        table, places = random(n, 8), wf.tensor([0, n - 1, n, 1]).realize()
+        with pytest.raises(wf.errors.IndexError, match=rf"index {n} is out of .*{n}"):
+            (table[places] * 2).numpy()
+        assert (table[wf.tensor([0, n - 1, 2, 1])] * 2).shape == (4, 8)
+
+
+def test_the_option_turns_it_off() -> None:
+    before = statistics["laid_out"]
+    with options.override(dynamic_shapes=False):
+        for n in SIZES[:4]:
+            CASES["map"](n).numpy()
+    assert statistics["laid_out"] == before
+
+
+def test_the_arena_is_that_of_a_program_of_one_size(programs: program_table.Programs) -> None:
+    def case(n: int) -> wf.Tensor:
+        x = random(n, 300)
+        return (x * x.sum(0)).sum(1) + (x.T + x.sum(1)).sum(0)
+
+    sizes: list[int] = []
+    for n in (64, 67, 100, 257):
+        case(n).numpy()
+        with mock.patch.object(program_table, "_programs", program_table.Programs()) as fresh:
+            alone(case, n)
+            case(n).numpy()
+            (own,) = (p.executable.arena_bytes for p in fresh.values() if p.executable.arena_bytes)
+        sizes.append(own)
+        assert [*programs.values()][-1].executable.arena_bytes == own
+
+
+# ---------------------------------------------------------------- keys and formulas
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_keys_come_together_again(name: str) -> None:
+    key = structure_of(CASES[name](64)).key
+    parts = apart(key)
+    assert together(parts.rest, parts.extents) == key
+    assert parts.rest == apart(structure_of(CASES[name](65)).key).rest
+
+
+@pytest.mark.parametrize(
+    ("extents", "sizes"),
+    [
+        (lambda n, m: (n * m, n + 3, 5, n), (4, 9)),
+        (lambda n, m: (n * m * 8, m * m, 2 * n - 1, (n - 3) // 2 + 1), (6, 11)),
+        (lambda n, m: (m // 4, 3 * m + 2, n * n), (5, 33)),
+    ],
+)
+def test_formulas_are_found_from_two_sizes(
+    extents: Callable[[int, int], tuple[int, ...]], sizes: tuple[int, int]
+) -> None:
+    def parts(n: int, m: int, more: int = 0) -> Any:
+        *first, last = extents(n, m)
+        entries = ((wf.float32, (n, m), ()), (Op.RESHAPE, (*first, last + more), 0))
+        return apart((entries, (), (), "cpu"))
+
+    found = formulas(parts(17, 31), parts(12, 44))
+    assert found is not None and found.values_of(parts(12, 44).extents) == (12, 44)
+    assert found.values_of(parts(*sizes).extents) == sizes
+    assert found.values_of(parts(*sizes, more=1).extents) is None

@@ -1,0 +1,119 @@
+"""Symbolic integers beside Python's: the same values, sound bounds and answers, and nothing that
+leaks as a number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from weft.ir.graph.symbolic import (
+    LEAST,
+    Guard,
+    NotSymbolic,
+    Scope,
+    Symbolic,
+    at_least,
+    is_below,
+    is_same,
+    value_of,
+)
+
+VALUES = [(64, 10), (2, 2), (7, 33), (97, 5), (3, 100)]
+LEAVES = st.one_of(st.sampled_from(["n", "m"]), st.integers(-9, 99))
+TREES: st.SearchStrategy[Any] = st.recursive(
+    LEAVES, lambda t: st.tuples(st.sampled_from("+-*/%"), t, t), max_leaves=8
+)
+
+
+def evaluated(tree: Any, n: int, m: int) -> int:
+    """A tree of operations on these two; divisors are made positive."""
+    if not isinstance(tree, tuple):
+        return {"n": n, "m": m}.get(tree, tree)
+    op, left, right = tree
+    a, b = evaluated(left, n, m), evaluated(right, n, m)
+    if op in "/%":
+        b = b * b + 1
+    return {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b}.get(
+        op, (lambda: a // b) if op == "/" else lambda: a % b
+    )()
+
+
+@given(TREES)
+def test_values_and_bounds(tree: Any) -> None:
+    scope = Scope()
+    made = evaluated(tree, scope.symbol("n", 64), scope.symbol("m", 10))
+    for values in VALUES:
+        want = evaluated(tree, *values)
+        with scope.at(values):
+            assert value_of(made) == want and math.isclose(float(made), want)
+        if isinstance(made, Symbolic):
+            low, high = made.bounds
+            assert low <= want <= high
+    assert not scope.guards
+
+
+@given(TREES, TREES)
+def test_an_answer_holds_wherever_its_guards_do(left: Any, right: Any) -> None:
+    for question in (
+        lambda a, b: bool(a < b),
+        lambda a, b: bool(a >= b),
+        lambda a, b: bool(a == b),
+        lambda a, b: bool(a != b),
+        lambda a, b: is_below(a, b) and not a < b,
+        lambda a, b: is_same(a, b) and a != b,
+    ):
+        scope = Scope()
+        n, m = scope.symbol("n", 64), scope.symbol("m", 10)
+        answer = question(evaluated(left, n, m), evaluated(right, n, m))
+        for values in VALUES:
+            if scope.holds(values):
+                assert question(evaluated(left, *values), evaluated(right, *values)) == answer
+        assert scope.holds((64, 10))
+
+
+def test_what_is_proven_makes_no_guard() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 64), scope.symbol("m", 10)
+    assert n * m > n and n != 1 and n * 784 % 784 == 0 and (n * 784 + 783) // 784 == n
+    assert -(-n // 16) >= 1 and max(1, n) is n and math.prod((n, 3, m)) == 3 * m * n
+    assert (n * m - 1) // m < n and not scope.guards
+    assert n > 50 and [*map(str, scope.guards)] == ["n > 50"]
+    assert scope.holds((51, 2)) and not scope.holds((50, 2))
+    assert not scope.holds((LEAST - 1, 64))
+
+
+def test_guards_say_what_was_asked() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 64), scope.symbol("m", 10)
+    assert 2 * n == 128 and n % 7 == 1 and n != m + 3
+    assert [*map(str, scope.guards)] == ["2*n == 128", "n == 1 + 7*(n // 7)", "n != 3 + m"]
+    assert Guard(2 * n - 128, "==") in scope.guards
+
+
+@pytest.mark.parametrize("use", [range, hex, "ab".__mul__, [0].__getitem__, math.isqrt, int])
+def test_what_needs_a_number_is_refused(use: Any) -> None:
+    scope = Scope()
+    n = scope.symbol("n", 5)
+    with pytest.raises(NotSymbolic, match="a plain integer is needed for ⟨n⟩"):
+        use(n)
+    with scope.at([0]):
+        assert range(n) == range(0) and int(n) == 0
+
+
+def test_texts_show_that_they_are_symbolic() -> None:
+    n = Scope().symbol("n", 5)
+    assert f"{n} {n * 2 - 3}" == "⟨n⟩ ⟨-3 + 2*n⟩" and f"{n:.1f}" == "5.0"
+
+
+def test_some_questions_wait_until_sizes_are_known() -> None:
+    scope = Scope()
+    later = at_least(scope.symbol("n", 5) * 10, 100)
+    with pytest.raises(NotSymbolic):
+        bool(later)
+    assert at_least(3, 3) is True and not scope.guards
+    for n, answer in ((9, False), (10, True)):
+        with scope.at([n]):
+            assert bool(later) is answer
