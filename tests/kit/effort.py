@@ -60,7 +60,35 @@ def superfluous(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     for item in items:
         if item.get_closest_marker("thinned") and not item.get_closest_marker("slow"):
             tests[item.nodeid.partition("[")[0]].append(item)
-    return [item for cases in tests.values() for item in _uncovering(cases)]
+    return [item for cases in tests.values() for item in _left_out(cases)]
+
+
+def _left_out(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """All but a cover, or all but as many as the mark says."""
+    (mark,) = cases[0].iter_markers("thinned")
+    if "to" in mark.kwargs:
+        return _unlike(cases, mark.kwargs["to"])
+    return _uncovering(cases)
+
+
+def _unlike(cases: Sequence[pytest.Item], count: int) -> list[pytest.Item]:
+    """All but so many that have few values in common and lie far apart in the list."""
+    shown = {case: _shown(case) for case in cases}
+    place = {case: k for k, case in enumerate(cases)}
+    counts: Counter[Hashable] = Counter()
+    left, chosen = [*cases], []
+    while left and len(chosen) < count:
+        best = min(
+            left,
+            key=lambda case: (
+                sum(counts[v] for v in shown[case]),
+                -min((abs(place[case] - at) for at in chosen), default=0),
+            ),
+        )
+        left.remove(best)
+        chosen.append(place[best])
+        counts.update(shown[best])
+    return left
 
 
 def _uncovering(cases: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -50,6 +50,16 @@ def test_a_test_may_say_what_a_case_shows() -> None:
     assert len(every) - len(effort.superfluous(every)) == len(THREADS)
 
 
+def test_so_many_cases_as_the_mark_says_have_little_in_common() -> None:
+    every = cases(pytest.mark.thinned(to=2))
+    left = effort.superfluous(every)
+    first, second = (case.callspec.params for case in every if case not in left)
+    assert all(first[name] != second[name] for name in ("form", "m", "n", "threads"))
+    one = [Case(pytest.mark.thinned(to=3), pytest.mark.parametrize("n", 9), n=n) for n in range(9)]
+    left = effort.superfluous(one)
+    assert [case.callspec.params["n"] for case in one if case not in left] == [0, 4, 8]
+
+
 def test_unmarked_and_slow_tests_are_left_alone() -> None:
     assert effort.superfluous([*cases(), *cases(pytest.mark.thinned, pytest.mark.slow)]) == []
 
