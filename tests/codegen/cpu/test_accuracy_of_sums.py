@@ -27,7 +27,7 @@ def units(found: wf.Tensor, exact: Any, scale: Any) -> float:
     )
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("n", [100, 1000, 10_000, 300_000])
@@ -76,6 +76,7 @@ CONVOLUTIONS = {
 }
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", CONVOLUTIONS)
 def test_errors_of_convolutions_do_not_grow_with_products(form: str) -> None:
     """One chain of 3724 to 4608 products is off by 8 units and more."""

@@ -74,7 +74,7 @@ SHAPES = [  # batch, queries, keys, head, value
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):
@@ -182,7 +182,7 @@ def test_attention_as_a_user_writes_it():
     close(one_kernel((p @ c) / total + a[..., :1]), reference(q, k, v) + q[..., :1])
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("rows", "columns"), [(64, 64), (197, 197), (40, 300), (50, 1024)])
 def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, rows, columns):
@@ -195,6 +195,7 @@ def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, row
         close(one_kernel(t), reference(q, np.swapaxes(k, -1, -2), np.swapaxes(v, -1, -2)))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("rows", "size", "summed"),
     [
@@ -413,6 +414,7 @@ def test_attention_and_its_gradients_are_one_kernel(batch, rows, columns, head, 
         close(x, want)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 def test_gradients_on_every_target(target):
     arrays = [normal(2, 4, 40, 16) for _ in range(4)]
@@ -460,6 +462,7 @@ TRAINED = [  # batch of queries, of keys; queries, keys, head; kernels
 ]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("batch", "shared", "rows", "columns", "head", "kinds"), TRAINED)
 def test_gradients_after_a_loss_store_no_scores(batch, shared, rows, columns, head, kinds):
     arrays = [
@@ -531,7 +534,7 @@ def test_what_a_causal_mask_rules_out_is_skipped():
     assert "skipped" not in wf.explain(F.scaled_dot_product_attention(q, k, v)).kernels[0].schedule
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("which", [None, 0, *rarely(1), 2, *rarely(3)])
 @pytest.mark.parametrize(("row", "value"), [(0, np.nan), (150, np.inf), (199, np.nan)])
 @pytest.mark.parametrize("loss", [False, True])
@@ -577,6 +580,7 @@ def test_masks_in_the_other_direction_and_windows(is_masked):
     close(got, masked_reference(q, k, v, normal(8, 200, 16), live)[0])
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("classes", [*rarely(2, 10), 3, 40])
 def test_a_loss_has_the_same_value_with_and_without_its_gradients(classes: int) -> None:
     rng = np.random.default_rng(classes)

@@ -131,7 +131,7 @@ def test_explain_tells_of_the_partial_sums() -> None:
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_values_are_right_and_the_same_on_any_number_of_threads(
@@ -144,6 +144,7 @@ def test_values_are_right_and_the_same_on_any_number_of_threads(
     check_close(outputs, normal_inputs(outputs), 1e-4)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", [dt.float64, dt.bfloat16, dt.float16], ids=lambda d: d.name)
 def test_values_of_other_floats_are_right(dtype: DType) -> None:
     outputs = layer_norm(130, 72, dtype)

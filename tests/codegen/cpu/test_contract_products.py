@@ -237,7 +237,7 @@ LONG: list[Any] = [
 LONG += [*rarely((33, 130, 20000)), (6, 50, 9001)]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", LONG, ids=str)
 def test_error_of_long_sums(shape: tuple[int, int, int], form: str) -> None:
@@ -271,7 +271,7 @@ SCHEDULES = {
 CASES = [(name, *case) for name, cases in SCHEDULES.items() for case in cases]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize(("schedule", "form", "m", "n", "k"), CASES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32"])
 def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype: str) -> None:
@@ -287,6 +287,7 @@ def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype:
         assert_product(got, want, expected_size(wide(left), wide(right)), k, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned
 @pytest.mark.parametrize(("form", "n"), [("nn", 100), ("nt", 64)])
 @pytest.mark.parametrize("ways", [8, 12])
@@ -341,7 +342,7 @@ def test_lanes_copied_for_their_pitch(form: str, m: int, n: int, k: int) -> None
     assert_product(same_on_threads(lambda: a @ b), wide(left) @ wide(right), 0.0, k, "float32")
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("form", "m", "n", "k"),
     [

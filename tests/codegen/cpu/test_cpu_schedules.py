@@ -52,7 +52,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.thinned(by=lambda case, target: [case, target])
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(
     ("case", "target"), TARGETS, ids=lambda c: c if isinstance(c, str) else c.__name__
 )
@@ -123,6 +123,7 @@ SHAPED = [
 ]
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("case", SHAPED, ids=lambda c: c.__name__)
 def test_loops_and_chunks_do_not_depend_on_threads(case: Graph) -> None:
     outputs = case()

@@ -72,6 +72,7 @@ def test_tails_do_not_pass_the_caches() -> None:
     assert text.count("!nontemporal") == 1 and "masked.store" in text
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("columns", [4096, 4099])
 def test_what_passes_the_caches_arrives(columns: int) -> None:
     x = np.random.default_rng(0).standard_normal((LARGE // columns + 3, columns), dtype=np.float32)

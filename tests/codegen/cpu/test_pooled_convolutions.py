@@ -79,7 +79,7 @@ LAYERS = [
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("kind", ["max", "add"])
 @pytest.mark.parametrize("shape", LAYERS, ids=str)
 def test_a_layer_with_its_pool_is_one_kernel(
@@ -88,7 +88,7 @@ def test_a_layer_with_its_pool_is_one_kernel(
     assert is_pooled(close([layer(*shape, kind)], threads=(1, 2, 3)))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", LAYERS, ids=str)
 def test_every_target_pools(
@@ -97,7 +97,7 @@ def test_every_target_pools(
     assert is_pooled(close([layer(*shape)], target=target))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("outs", [3, 20])
 @pytest.mark.parametrize(
     "dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name
@@ -108,6 +108,7 @@ def test_every_dtype(dtype: DType, outs: int) -> None:
     assert is_pooled(close([y], tolerance))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("outs", [3, 20])
 def test_prologue_residual_and_maps_of_the_pool_are_part_of_the_kernel(outs: int) -> None:
     x, w, residual = leaf(2, 4, 12, 20), leaf(outs, 4, 3, 3), leaf(2, outs, 12, 20)
@@ -166,6 +167,7 @@ def test_any_shape(data: st.DataObject) -> None:
     close([y], 2e-5, threads=(1, 2, 3), target=data.draw(st.sampled_from(["host", *TARGETS])))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("outs", [4, 16])
 def test_a_special_value_reaches_only_the_windows_that_hold_it(outs: int) -> None:
     outputs = [layer((2, 2, 9, 23), (outs, 2, 3, 3), kind="add")]
@@ -177,6 +179,7 @@ def test_a_special_value_reaches_only_the_windows_that_hold_it(outs: int) -> Non
         np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(right)))
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("window", [(2, 2), (3, 4), (1, 2), (5, 1)], ids=str)
 def test_lines_and_places_behind_the_last_whole_window_do_not_matter(window: Window) -> None:
     close([layer((2, 3, 17, 23), (20, 3, 3, 3), 1, window)], threads=(1, 2, 3))

@@ -37,7 +37,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Product]
     return run
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("shape", [(70, 90, 50), (128, 64, 1100), (33, 200, 64)], ids=str)
 def test_every_winner_gives_the_same_bits(
@@ -53,6 +53,7 @@ def test_every_winner_gives_the_same_bits(
         np.testing.assert_array_equal(tuned(build), want)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
 def test_candidates_are_timed_once(dtype: str, tuned, monkeypatch: pytest.MonkeyPatch) -> None:
     build, measured = product(64, 96, 80, dtype=dtype), []
@@ -63,6 +64,7 @@ def test_candidates_are_timed_once(dtype: str, tuned, monkeypatch: pytest.Monkey
     assert len(measured) == 1 and len(measured[0][0]) > 1
 
 
+@pytest.mark.slow
 def test_backward_and_strided_views_are_timed_in_their_own_memory(tuned) -> None:
     rng = np.random.default_rng(0)
     a, b = wf.tensor(rng.standard_normal((90, 140))), wf.tensor(rng.standard_normal((70, 140)))

@@ -52,6 +52,7 @@ def window_texts(program: Compiled) -> list[str]:
 # ---------------------------------------------------------------- choices
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     ("outputs", "lanes"),
     [
@@ -108,6 +109,7 @@ def test_a_deep_convolution_with_few_results_is_one_kernel(gradient: bool) -> No
     assert "all 4608 steps" in window_texts(program)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("channels", "steps"), [pytest.param(1000, 4500, marks=pytest.mark.slow), (999, 2997)]
 )
@@ -151,6 +153,7 @@ def test_both_results_of_an_update_take_the_memory_of_what_they_replace(
         assert_close(got, np.asarray(want), 1e-12)
 
 
+@pytest.mark.slow
 def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
     assert (
         len(window_texts(compiled(conv((4, 8, 20, 20), (16, 4, 3, 3), groups=2), min_chunks=1)))
@@ -158,6 +161,7 @@ def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
     )
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("size", [3, 5, 7])
 def test_a_depthwise_convolution_and_its_gradients_are_contractions_over_windows(
     size: int,
@@ -259,7 +263,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_target_gives_the_numbers_of_the_oracle(
@@ -268,6 +272,7 @@ def test_every_target_gives_the_numbers_of_the_oracle(
     assert window_texts(close(conv(*shape), target=target))
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name
 )
@@ -286,7 +291,7 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
     assert window_texts(close(conv(*shape), threads=(1, 2, 3)))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_copies_made_before_have_the_bits_of_those_that_each_task_makes(
@@ -308,6 +313,7 @@ def test_copies_made_before_have_the_bits_of_those_that_each_task_makes(
         assert_same_bits(found[0], other)
 
 
+@pytest.mark.slow
 def test_many_blocks_of_channels_share_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """A prologue is computed once for each element, not once for each block of channels."""
     with_caches(monkeypatch, l2=1 << 19)
@@ -317,7 +323,7 @@ def test_many_blocks_of_channels_share_copies(monkeypatch: pytest.MonkeyPatch) -
     assert re.search(r"source copied by \d lines before", text), text
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
 @pytest.mark.parametrize(
     "shape",
@@ -362,6 +368,7 @@ def test_any_shape(data: st.DataObject) -> None:
     )
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("outs", [3, 20])
 def test_prologue_and_epilogue_are_part_of_the_kernel(outs: int) -> None:
     x, w, residual = leaf(2, 4, 12, 20), leaf(outs, 4, 3, 3), leaf(2, outs, 12, 20)
@@ -376,7 +383,7 @@ def test_several_outputs_of_one_kernel() -> None:
     assert len(close([y, g.relu(y), g.gelu(y)]).lowered.kernels) == 1
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("outs", [4, 16])
 @pytest.mark.parametrize("special", [np.inf, np.nan])
 def test_a_special_value_reaches_only_the_windows_that_hold_it(outs: int, special: float) -> None:

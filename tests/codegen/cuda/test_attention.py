@@ -68,6 +68,7 @@ def test_attention_in_blocks_is_one_kernel(in_blocks: None, causal: bool) -> Non
     assert kinds(attention(causal)[1]) == ["chain"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [*rarely(False), True])
 def test_gradients_in_blocks_are_a_kernel_for_each_side(in_blocks: None, causal: bool) -> None:
     leaves, out = attention(causal)
@@ -81,6 +82,7 @@ def test_what_needs_whole_rows_of_weights_stores_them(in_blocks: None) -> None:
     assert kinds(weights @ v) == ["contraction", "rows", "contraction"]
 
 
+@pytest.mark.slow
 def test_blocks_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     with options.override(cache_dir=None):
         leaves, out = attention(causal=True)
@@ -94,6 +96,7 @@ def test_blocks_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(a.numpy(), b, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_factors_beyond_the_smallest_shared_memory_are_no_chain(in_blocks: None) -> None:
     leaves = [normal(8, 300, 256) for _ in range(3)]
     out = F.scaled_dot_product_attention(*leaves)
@@ -143,7 +146,7 @@ SHAPES = [  # batch, queries, keys, head, value
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_of_any_shape(
@@ -153,6 +156,7 @@ def test_attention_of_any_shape(
     chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=causal)))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "target",
     [
@@ -196,7 +200,7 @@ HALF_SHAPES = [  # batch, queries, keys, head, value
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("dtype", "tolerance"), HALVES)
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), HALF_SHAPES)
 @pytest.mark.parametrize("is_causal", [False, True])
@@ -232,6 +236,7 @@ def test_weights_and_results_are_rounded_once_each() -> None:
     assert (np.abs(got.astype("f8") - p @ values) <= 2**-8 * (p @ np.abs(values))).all()
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("head", "copies"), [(8, 4), (12, 0)])
 def test_the_next_columns_arrive_by_themselves_where_they_lie_in_pieces_of_16_bytes(
     head: int, copies: int
@@ -347,6 +352,7 @@ def causal(rows: int, columns: int) -> tuple[list[wf.Tensor], wf.Tensor]:
     return tensors, F.scaled_dot_product_attention(*tensors, is_causal=True)
 
 
+@pytest.mark.slow
 def test_what_a_causal_mask_rules_out_is_skipped_in_every_chain() -> None:
     tensors, out = causal(40, 74)
     assert (
@@ -356,7 +362,7 @@ def test_what_a_causal_mask_rules_out_is_skipped_in_every_chain() -> None:
     assert skipping(check(F.scaled_dot_product_attention(*tensors), target=SMALL)) == 0
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("which", [0, 1, 2])
 @pytest.mark.parametrize(("row", "value"), [(0, np.nan), (39, np.inf)])
 def test_skipping_changes_no_value(which: int, row: int, value: float) -> None:

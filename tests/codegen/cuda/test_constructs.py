@@ -20,7 +20,7 @@ def compiled():
     return cases()
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", [make.__name__ for make in CASES])
 def test_on_the_emulated_device(name, order):

@@ -45,7 +45,7 @@ def tiled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compiled]:
 # ---------------------------------------------------------------- forms
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("tile", TILES, ids=str)
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 def test_every_form_in_every_tile(form: str, tile: Tile, tiled: Any) -> None:
@@ -68,6 +68,7 @@ def test_blocks_that_share_sums(parts: int, tiled: Any) -> None:
     assert f"k in {parts} parts" in texts(program)[0]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "dtype", [dt.float64, dt.int32, dt.bfloat16, *rarely(dt.int64, dt.uint8, dt.float16)], ids=str
 )
@@ -141,7 +142,7 @@ HALVES = Tile(32, 16, 16, (16, 16), stages=3, tensor=True)
 TF32 = Tile(16, 32, 8, (16, 32), stages=4, tensor=True)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("tile", "dtype"), [(HALVES, dt.bfloat16), (HALVES, dt.float16), (TF32, dt.float32)], ids=str
 )
@@ -199,7 +200,7 @@ CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, int]]]
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["forward", "input gradient", "weight gradient"])
 def test_convolutions_and_their_gradients(name: str, which: int, tiled: Any) -> None:

@@ -66,6 +66,7 @@ def test_a_product_and_a_row_that_overflow_are_named() -> None:
     assert (error.op, error.index) == ("sum of products", (7, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [*rarely(False), True])
 def test_attention_of_finite_numbers_needs_no_search(
     causal: bool, monkeypatch: pytest.MonkeyPatch
@@ -79,6 +80,7 @@ def test_attention_of_finite_numbers_needs_no_search(
         nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal).realize()
 
 
+@pytest.mark.slow
 def test_attention_whose_products_overflow_is_named() -> None:
     q, k = (wf.full((1, 1, 40, 16), value, device="cuda").realize() for value in (1.0, 1e38))
 
@@ -88,6 +90,7 @@ def test_attention_whose_products_overflow_is_named() -> None:
     assert raised(function).op == "sum of products"
 
 
+@pytest.mark.slow
 def test_what_only_the_steps_inside_of_a_kernel_make_has_a_line() -> None:
     q, v = (wf.full((1, 1, 40, 16), value, device="cuda").realize() for value in (1.0, 3e38))
 
@@ -101,6 +104,7 @@ def test_what_only_the_steps_inside_of_a_kernel_make_has_a_line() -> None:
         function().realize()
 
 
+@pytest.mark.slow
 def test_a_jitted_step_names_the_line_of_a_gradient_and_updates_nothing() -> None:
     w = nn.Parameter(wf.tensor([4.0, 1.0, 9.0], device="cuda"))
     optimizer = nn.optim.SGD([w], lr=0.1)

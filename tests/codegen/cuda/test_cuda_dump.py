@@ -61,6 +61,7 @@ def test_loops_of_cuda_c_are_numbered_as_in_the_listing(tmp_path: Path, no_compi
     assert "// loop 2: sum1 += exp(kept0 - max0); exp_row0 = exp(kept0 - max0)\n" in texts["cu"]
 
 
+@pytest.mark.slow
 def test_ptx_and_assembly_are_there_where_tools_are(tmp_path: Path) -> None:
     try:
         build.compiler()

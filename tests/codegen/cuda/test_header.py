@@ -48,6 +48,7 @@ REAL = [d for d in dt.ALL if not d.is_complex]  # those of kernels
 VECTORS = {d.name: vectors(d) for d in REAL}
 
 
+@pytest.mark.thinned(to=4)
 @emulated
 @pytest.mark.parametrize("dtype", REAL, ids=lambda d: d.name)
 def test_vectors_hold_their_elements_in_order(dtype):
@@ -63,6 +64,7 @@ def test_vectors_hold_their_elements_in_order(dtype):
     )
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize("arch", ARCHES)
 def test_vectors_of_16_bytes_are_one_access(arch):

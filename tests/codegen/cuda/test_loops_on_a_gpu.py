@@ -67,6 +67,7 @@ def test_parts_are_written_in_place() -> None:
     assert last.cpu()[:, 0].tolist() == [2.0, 4.0, 8.0]
 
 
+@pytest.mark.slow
 def test_launches_are_timed_together() -> None:
     f = wf.jit(lambda xs: wf.scan(lambda c, x: (c * 2 + x, None), xs[0], xs)[0])
     report = wf.profile(f, wf.tensor(XS, device="cuda:0"))

@@ -163,12 +163,14 @@ MAPS: dict[str, Callable[[], list[Node]]] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", MAPS)
 def test_maps_and_rows_ask_for_whole_sectors(name: str) -> None:
     sectors, _ = total(MAPS[name]())
     assert sectors <= 1.1
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", [dt.int8, dt.bfloat16, dt.float32, dt.float64], ids=str)
 def test_tiles_are_turned_without_conflicts(dtype: dt.DType) -> None:
     _, wavefronts = total(turned(dtype))
@@ -197,7 +199,7 @@ LARGEST = {  # how: (tile, dtype, target)
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("how", LARGEST)
 def test_products_ask_for_whole_sectors_and_meet_all_banks(
@@ -213,12 +215,14 @@ def tiled_by(tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test"))
 
 
+@pytest.mark.slow
 def test_convolutions_meet_all_banks(monkeypatch: pytest.MonkeyPatch) -> None:
     tiled_by(tensor_tiles(2)[1], monkeypatch)
     _, wavefronts = total(conv((1, 32, 16, 16), (64, 32, 3, 3), pad=1, dtype=dt.bfloat16)[:1])
     assert wavefronts <= 1.1
 
 
+@pytest.mark.slow
 def test_attention_on_tensor_cores_wastes_little() -> None:
     tensors = leaf_tensors((1, 256, 64), (1, 256, 64), (1, 256, 64), dtype=dt.bfloat16)
     outputs = [F.scaled_dot_product_attention(*tensors).node]

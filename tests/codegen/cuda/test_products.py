@@ -68,7 +68,7 @@ def always_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_compiler
-@pytest.mark.thinned(by=lambda tile, form: [form])
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("tile", "form"), list(zip(TILES, ["nn", "nt", "tn", "tt"] * 3, strict=False)), ids=str
 )
@@ -83,7 +83,7 @@ TENSOR += list(zip(tensor_tiles(4)[::2], ["tt", "tn", "nt", "nn"] * 3, [F] * 9, 
 
 
 @needs_compiler
-@pytest.mark.thinned(by=lambda tile, form, dtype: [form, dtype])
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("tile", "form", "dtype"), TENSOR, ids=str)
 def test_tensor_tiles(tile: Tile, form: str, dtype: Any, use: Any) -> None:
     use(tile)
@@ -131,6 +131,7 @@ AROUND = [
 ]
 
 
+@pytest.mark.thinned(to=1)
 @needs_compiler
 @pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("case", AROUND, ids=lambda c: c.__name__)
@@ -138,6 +139,7 @@ def test_what_stands_around_a_product(case: Callable[[], list[Node]]) -> None:
     check(case(), 1e-5)
 
 
+@pytest.mark.thinned(to=1)
 @needs_compiler
 @pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize(
@@ -147,6 +149,7 @@ def test_what_stands_around_a_product_on_tensor_cores(case: Callable[[], list[No
     assert "on tensor cores" in " ".join(texts(check(case(), 1e-3, TF32)))
 
 
+@pytest.mark.thinned(to=1)
 @needs_compiler
 @pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.int64], ids=str)

@@ -13,6 +13,7 @@ from cuda_emulator import build
 from cuda_emulator.driver import RANDOM, EmulatorDriver
 from cuda_loops import emitted, on_device
 from cuda_lowered import SM80, lowered
+from effort import rarely
 from harness import Env, leaf, normal_inputs
 from weft.codegen.cuda.contract.tile import Tile, simt_tiles, tensor_tiles
 from weft.codegen.cuda.schedules import contraction
@@ -22,7 +23,6 @@ from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node
 from weft.ir.ops.interp import run as oracle
 
-COUNT = 30  # one run of the C++ compiler for all of them
 LEAST = 4096  # products of a contraction
 
 
@@ -98,8 +98,10 @@ def drawn(seed: int, monkeypatch: pytest.MonkeyPatch) -> Case:
 
 
 @pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
-def test_random_contractions_in_random_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [drawn(seed, monkeypatch) for seed in range(COUNT)]
+@pytest.mark.parametrize("seeds", [range(12), *rarely(range(12, 30))], ids=str)
+def test_random_contractions_in_random_tiles(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One run of the C++ compiler for all of them."""
+    cases = [drawn(seed, monkeypatch) for seed in seeds]
     device = EmulatorDriver(order=RANDOM, seed=1)
     device.build_many(
         [emitted(call.loops) for case in cases for call in case.program.program.calls]

@@ -56,6 +56,7 @@ def _compile_rows(driver: TextDriver, step: int) -> None:
         compile_graph([d for d in found if d is not None], driver)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_80", *rarely("sm_75", "sm_90a")])
 def test_some_kernels_of_the_tests_compile_without_spills(arch: str) -> None:
     with collecting(arch) as driver:

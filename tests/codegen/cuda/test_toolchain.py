@@ -113,6 +113,7 @@ def test_spills_are_reported(compiler: Compiler) -> None:
     )
 
 
+@pytest.mark.slow
 def test_static_shared_memory_is_reported(compiler: Compiler) -> None:
     found = build.compile_text(SHARED, "sm_80", compiler).report["turn_p1"]
     assert (found.shared, found.spill_stores, found.local) == (400, 0, 0)
@@ -140,6 +141,7 @@ def test_kernels_include_the_headers_that_the_builder_has(
     assert sorted(built.report) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_assembly_shows_the_instructions(some_compiler: None) -> None:
     shown = build.disassemble(build.compile_text(MULTIPLY_ADD, "sm_90a").image)
     if shown is None:
@@ -201,6 +203,7 @@ def test_an_architecture_that_the_compiler_does_not_know_needs_a_newer_one(
         build.compile_text(MULTIPLY_ADD, "sm_12345", compiler)
 
 
+@pytest.mark.slow
 def test_text_that_ends_too_early_is_a_compile_error(compiler: Compiler) -> None:
     with pytest.raises(errors.CompileError, match="error: expected"):
         build.compile_text(MULTIPLY_ADD.rstrip("\n}"), "sm_80", compiler)

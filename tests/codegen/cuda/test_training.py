@@ -112,6 +112,7 @@ def test_training_equals_that_on_the_cpu(name: str) -> None:
     _assert_alike(parameters, on_cpu, 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sentiment", *rarely("lenet", "transformer")])
 def test_a_jitted_step_has_the_bits_of_a_lazy_one(name: str) -> None:
     jitted, lazy = (_trained(MODELS[name], "cuda", how, _adam) for how in (True, False))

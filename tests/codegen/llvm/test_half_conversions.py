@@ -134,7 +134,7 @@ def test_integers_round_once(half: DType, source: DType, target: str) -> None:
     assert_matches(converted(x, source, half, target), want)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @on_each_target
 @of_each_half
 def test_to_integers_as_float32_does(half: DType, target: str) -> None:
@@ -242,7 +242,7 @@ def test_an_explicit_rounding_of_a_product_stays(half: DType) -> None:
     assert_matches(got[1], terms.sum(1).astype(half.numpy), 1, 1.0)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @of_each_half
 @pytest.mark.parametrize(
     "build",
@@ -310,6 +310,7 @@ def test_kernel_counts_are_those_of_float32(half: DType) -> None:
     assert [n - e for n, e in zip(counts(half), extra, strict=True)] == counts(dt.float32)
 
 
+@pytest.mark.thinned(to=2)
 @on_each_target
 @of_each_half
 def test_no_conversion_calls_a_library(half: DType, target: str) -> None:
