@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import weft as wf
-from effort import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from weft import errors
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
@@ -57,13 +54,15 @@ def losses(last: Any, ys: wf.Tensor) -> wf.Tensor:
     return (last * last).sum() + (ys * ys.detach().cos()).sum()
 
 
+@pytest.mark.thinned
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize("emit", EMITS)
 @pytest.mark.parametrize("step", STEPS)
-@given(data=st.data())
-@examples(4)
-def test_a_scan_is_the_loop_that_it_replaces(step: str, data: st.DataObject) -> None:
+def test_a_scan_is_the_loop_that_it_replaces(
+    step: str, emit: str, length: int, reverse: bool
+) -> None:
     """Values, first and second derivatives."""
-    emit = data.draw(st.sampled_from(sorted(EMITS)))
-    length, reverse = data.draw(st.sampled_from([1, 2, 5])), data.draw(st.booleans())
     first, xs = draw(2, 3), draw(length, 2, 3)
 
     def body(c: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:

@@ -493,6 +493,7 @@ def test_operators_of_tensors(name: str) -> None:
 _SCALARS = [0.0, -0.0, 1.0, np.inf], [-1.0, 2.0, -3.0, 1.5, -np.inf, np.nan]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("scalars", [_SCALARS[0], *rarely(_SCALARS[1])], ids=str)
 def test_operators_with_python_numbers(name: str, scalars: list[float]) -> None:

@@ -387,21 +387,24 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_environment_variables_are_checked_by_name() -> None:
-    for variable, value, allowed in (
+LEVELS = "a level from 1 to 4, or one of true, yes, on, 0, false, no, off"
+
+
+@pytest.mark.thinned(to=1)
+@pytest.mark.parametrize(
+    ("variable", "value", "allowed"),
+    [
         ("WEFT_NUM_THREADS", "many", "an integer from 1 to 256"),
         ("WEFT_CACHE_LIMIT", "-1", "a number of bytes like 500000, 200K, 64M or 2G"),
         ("WEFT_DEVICE", "tpu", "cpu, cuda or cuda:<number>"),
-        (
-            "WEFT_DEBUG",
-            "perhaps",
-            "a level from 1 to 4, or one of true, yes, on, 0, false, no, off",
-        ),
-    ):
-        done = run("(wf.ones(2) + 1).numpy()", **{variable: value})
-        assert done.stderr.strip().endswith(
-            f"weft.errors.OptionError: {variable}='{value}': allowed is {allowed}"
-        )
+        ("WEFT_DEBUG", "perhaps", LEVELS),
+    ],
+)
+def test_environment_variables_are_checked_by_name(variable: str, value: str, allowed: str) -> None:
+    done = run("(wf.ones(2) + 1).numpy()", **{variable: value})
+    assert done.stderr.strip().endswith(
+        f"weft.errors.OptionError: {variable}='{value}': allowed is {allowed}"
+    )
 
 
 def test_a_device_that_the_environment_names_but_that_is_not_there() -> None:
@@ -409,6 +412,7 @@ def test_a_device_that_the_environment_names_but_that_is_not_there() -> None:
     assert "weft.errors.DeviceError: " in done.stderr and "'cuda" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_dump_that_cannot_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")

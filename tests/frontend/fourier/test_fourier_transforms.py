@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples, rarely
+from hypothesis import given
 from hypothesis import strategies as st
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ def close(got: wf.Tensor, want: Array, dtype: str) -> None:
     np.testing.assert_allclose(got.numpy(), want, rtol=rtol, atol=rtol * scale)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, quick=20)
 @given(st.data())
 def test_transforms_along_an_axis_are_numpys(data: st.DataObject) -> None:
     name, norm = data.draw(st.sampled_from(ALONG)), data.draw(st.sampled_from(NORMS))
@@ -50,6 +51,7 @@ def test_transforms_along_an_axis_are_numpys(data: st.DataObject) -> None:
     close(got, getattr(np.fft, name)(x, n=n, axis=axis, norm=norm), dtype)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", SEVERAL)
 @pytest.mark.parametrize(
     ("s", "axes"), [(None, None), ((4, 5), (0, 2)), (None, (1,)), ((2, 8), (1, 0)), (None, (-1, 0))]
@@ -84,6 +86,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.thinned(by=lambda name, options: [name, *options])
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_derivatives_are_central_differences(name: str, options: dict[str, Any]) -> None:
     x, step = drawn(name, (4, 5)), 1e-6
@@ -124,7 +127,7 @@ def test_programs_loops_and_batches_hold_transforms() -> None:
     assert "routine" in [k.kind for k in wf.explain(power(x[:, :22])).kernels]
 
 
-@pytest.mark.parametrize("n", [96, 1000, 1024, 3 * 2**12])
+@pytest.mark.parametrize("n", [96, *rarely(1000, 1024), 3 * 2**12])
 def test_errors_are_those_of_a_few_roundings(n: int) -> None:
     x = drawn("fft", (8, n))
     exact, norm = np.fft.fft(x.astype(np.clongdouble)), np.linalg.norm

@@ -390,6 +390,7 @@ ARRAYS = [
 ]
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("array", ARRAYS, ids=str)
 def test_operators_of_an_array_and_a_tensor_give_what_those_of_tensor_and_array_give(
     array: Any,

@@ -44,6 +44,7 @@ DRAWS: dict[str, Callable[[], wf.Tensor]] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", DRAWS)
 def test_draws_follow_from_the_seed_with_and_without_jit(name: str) -> None:
     draw, jitted = DRAWS[name], wf.jit(DRAWS[name])

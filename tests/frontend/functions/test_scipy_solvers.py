@@ -34,6 +34,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [["find_root"], *rarely(["find_root", "find_minimum"])], ids=str)
 def test_turns_of_a_solver_find_the_programs_of_the_turns_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]

@@ -167,6 +167,7 @@ def test_infinite_points_leave_the_gradients_of_others_finite() -> None:
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("method", METHODS)
 @examples(15)
 @given(data=st.data())
@@ -252,6 +253,7 @@ def test_integers_beyond_float32_are_counted(x: list[int], bins: Any) -> None:
         np.testing.assert_array_equal(got[1].numpy(), want[1].astype(np.float32))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_the_range_of_a_histogram_is_that_of_the_finite_elements(dtype: str) -> None:
     finite = np.array([3.0, -1.0, 0.5, 2.0])
@@ -301,6 +303,7 @@ SMOOTH: dict[str, tuple[Callable[..., wf.Tensor], tuple[Any, ...]]] = {
 RARE = ["cdist 1", "interp, period"]
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("name", [*(name for name in SMOOTH if name not in RARE), *rarely(*RARE)])
 def test_gradients(name: str) -> None:
     f, inputs = SMOOTH[name]

@@ -297,6 +297,7 @@ SMOOTH: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients(name: str) -> None:
     x = wf.tensor(RNG.uniform(0.5, 2, (3, 4)))

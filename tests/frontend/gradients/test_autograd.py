@@ -95,6 +95,7 @@ SIMPLE = [
 SECOND = sorted(set(F) - {"log1p", "expm1", *SIMPLE})
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("name", [*SECOND, *rarely(*SIMPLE)])
 def test_second_derivatives(name: str) -> None:
     f, inputs = F[name]

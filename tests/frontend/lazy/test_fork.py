@@ -188,6 +188,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("methods", [["fork"], *rarely(["forkserver", "spawn"])], ids=str)
 def test_pools_of_processes_beside_a_thread_that_computes(
     tmp_path: Path, methods: list[str]

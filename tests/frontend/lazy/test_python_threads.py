@@ -157,6 +157,7 @@ def all_work() -> list[Work]:
     ]
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("kind", range(7))
 def test_each_kind_of_work_alone(kind: int) -> None:
     until = time.monotonic() + 0.2
@@ -194,6 +195,7 @@ def test_gradients_of_shared_leaves_add_up() -> None:
     assert w.grad.tolist() == [50.0 * sum(range(1, THREADS + 1))] * 4
 
 
+@pytest.mark.slow
 def test_every_draw_is_another() -> None:
     drawn: list[float] = []
     together(lambda i: drawn.extend(float(wf.rand(1, dtype=wf.float64).item()) for _ in range(30)))

@@ -129,6 +129,7 @@ def test_a_schedule_over_minibatches_of_a_network_compiles_at_most_twice(make: M
 # kept
 
 
+@pytest.mark.slow
 @ONE
 def test_printing_the_loss_before_backward_changes_nothing(
     make: Make, capsys: pytest.CaptureFixture[str]
@@ -153,6 +154,7 @@ def test_printing_the_loss_before_backward_changes_nothing(
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 @ONE
 def test_logits_kept_across_a_step_are_those_of_the_old_weights(make: Make) -> None:
     model = mlp()
@@ -187,7 +189,7 @@ def test_twice_a_parameter_kept_across_updates_keeps_its_value(make: Make) -> No
 # ---------------------------------------------------------------- a wrong label
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("wrong", [4, -3, 1_000_000_007])
 def test_a_wrong_label_in_the_middle_of_training(make: Make, wrong: int) -> None:
     model, straight = mlp(), mlp()

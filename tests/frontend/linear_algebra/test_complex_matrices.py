@@ -50,6 +50,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Any]]] = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", VALUES)
 def test_values_are_numpys(name: str, dtype: str) -> None:
@@ -104,9 +105,11 @@ SMOOTH: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("name", SMOOTH)
-def test_gradients_are_central_differences(name: str) -> None:
-    a, step = drawn(*BATCH, 3, 3), 1e-6
+# one of each routine; what is composed of them is slow
+TWICE = {"solve", "det", "cholesky", "qr", "eigh", "svd", "eig"}
+
+
+def loss_of(name: str) -> Callable[[wf.Tensor], wf.Tensor]:
     weights = RNG.normal(size=2)
 
     def loss(a: wf.Tensor) -> wf.Tensor:
@@ -114,7 +117,13 @@ def test_gradients_are_central_differences(name: str) -> None:
         y = (y * complex(*weights)).real if y.dtype.is_complex else y
         return (y * wf.tensor(np.linspace(0.5, 1.5, y.size).reshape(y.shape))).sum()
 
-    direction = drawn(*a.shape)
+    return loss
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradients_are_central_differences(name: str) -> None:
+    a, step = drawn(*BATCH, 3, 3), 1e-6
+    loss, direction = loss_of(name), drawn(*a.shape)
     at = wf.tensor(a)
     ahead, behind = (loss(wf.tensor(a + s * step * direction)).item() for s in (1, -1))
     want = (ahead - behind) / (2 * step)
@@ -123,6 +132,16 @@ def test_gradients_are_central_differences(name: str) -> None:
     assert got == pytest.approx(want, rel=1e-5, abs=1e-6)
     _, pushed = wf.jvp(loss, (at,), (wf.tensor(direction),))
     assert pushed.item() == pytest.approx(got, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in TWICE else pytest.param(name, marks=pytest.mark.slow) for name in SMOOTH],
+)
+def test_second_derivatives_are_central_differences(name: str) -> None:
+    a, step = drawn(*BATCH, 3, 3), 1e-6
+    loss, direction = loss_of(name), drawn(*a.shape)
+    at = wf.tensor(a)
     slopes = wf.jvp(lambda x: wf.grad(loss(x), x), (at,), (wf.tensor(direction),))[1]
     ahead, behind = (
         wf.grad(loss(x := wf.tensor(a + s * step * direction)), x).numpy() for s in (1, -1)

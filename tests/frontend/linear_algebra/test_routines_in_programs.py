@@ -277,6 +277,7 @@ print(json.dumps([len(builds), f(x).tolist(), text]))
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_finds_the_program_on_disk(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
 

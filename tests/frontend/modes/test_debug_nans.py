@@ -167,6 +167,7 @@ def power_at_zero(x: wf.Tensor) -> wf.Tensor:
     return g
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "function", [sqrt_at_zero, norm_at_zero, *rarely(log_near_zero, power_at_zero)]
 )
@@ -189,6 +190,7 @@ def test_a_sum_that_overflows_is_named_with_its_place() -> None:
     assert (error.op, error.index, error.value, error.operands) == ("sum", (1,), inf, ())
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(70, 60, 80), (1, 300, 200), *rarely((3, 4, 5), (64, 512, 64))])
 def test_a_matrix_product_that_overflows_is_named(shape: tuple[int, int, int]) -> None:
     m, k, n = shape
@@ -212,6 +214,7 @@ def test_a_convolution_that_overflows_is_named() -> None:
     assert named(function).op == "sum of products"
 
 
+@pytest.mark.slow
 def test_attention_that_overflows_is_named() -> None:
     q = wf.tensor(np.full((1, 2, 32, 16), 1e19, np.float32))
 
@@ -536,6 +539,7 @@ def test_a_training_step_with_a_wrong_gradient_in_the_middle(jitted: bool) -> No
     assert all(np.isfinite(p.numpy()).all() for p in model.parameters())
 
 
+@pytest.mark.slow
 def test_autocast_that_overflows_in_float16_is_named() -> None:
     x, w = wf.full((40, 50), 200.0).realize(), wf.full((60, 50), 30.0).realize()
 

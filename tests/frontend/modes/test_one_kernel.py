@@ -226,6 +226,7 @@ def test_a_refused_training_step_leaves_no_trace() -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 def test_a_refused_lazy_step_waits_until_it_is_computed() -> None:
     results = []
     for refuse in (False, True):

@@ -133,6 +133,7 @@ EXTREMES = [
 ]
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("dtype", "bad"), EXTREMES)
 def test_the_index_is_shown_as_it_was_written(dtype: str, bad: int) -> None:
     x, i = wf.zeros(100, 3) + 1, wf.tensor(indices((7, bad), dtype=dtype))
@@ -162,7 +163,7 @@ def test_computed_indices_are_checked_inside_the_program(threads: int) -> None:
         assert f"index {wrong} is out of range for {where}" in message
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("late", [False, True])
 def test_a_training_step_with_a_bad_index_changes_nothing(threads: int, late: bool) -> None:

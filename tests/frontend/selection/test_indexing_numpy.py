@@ -324,6 +324,7 @@ READS: dict[str, Any] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", READS)
 def test_gradients_of_reading(name: str) -> None:
     wf.check_grad(lambda x: x[READS[name]] ** 2, D)
@@ -338,7 +339,7 @@ def _assign(key: Any) -> Any:
     return f
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", READS)
 @pytest.mark.parametrize("is_scalar", [False, True])
 def test_gradients_of_assigning(name: str, is_scalar: bool) -> None:

@@ -327,7 +327,7 @@ def assert_same(found: Any, expected: Any, device: str) -> None:
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("jitted", [False, True])
 def test_training_on_the_device_is_training_on_the_cpu(

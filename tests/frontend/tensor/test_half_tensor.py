@@ -211,7 +211,7 @@ def test_uniform_numbers_fill_the_dtype_below_one(half: wf.DType) -> None:
 # ---------------------------------------------------------------- training
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @of_each_half
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_a_model_of_16_bit_parameters_learns(half: wf.DType, optimizer: str) -> None:
@@ -291,6 +291,7 @@ def test_bfloat16_computes_without_ml_dtypes() -> None:
     assert "pip install ml_dtypes" in run.stdout
 
 
+@pytest.mark.slow
 def test_importing_weft_does_not_import_ml_dtypes() -> None:
     code = (
         "import sys, weft as wf; (wf.ones(3, dtype=wf.bfloat16) * 2).tolist(); print('ml_dtypes' in"

@@ -279,6 +279,7 @@ def test_numpy_arrays_of_any_layout() -> None:
 # ---------------------------------------------------------------- exactness
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("op", COMPARISONS, ids=name_of)
 def test_comparisons_are_those_of_the_values(op: Callable[..., Any]) -> None:
     """int64 with uint64, wide integers with floats, integers beyond the dtype: never through a
@@ -342,6 +343,7 @@ def wrapped(value: int, dtype: str) -> int:
     return value - (1 << info.bits) if value > info.max else value
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "dtype", ["int8", "int64", "uint8", "uint64", *rarely("int16", "int32", "uint16", "uint32")]
 )

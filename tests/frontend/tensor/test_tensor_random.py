@@ -160,6 +160,7 @@ def test_the_generator_goes_on_from_a_state(jitted: bool) -> None:
     }
 
 
+@pytest.mark.slow
 def test_processes_draw_alike_unless_their_tasks_are_seeded(tmp_path: Path) -> None:
     """As the reference says: its example, and the same without the line that seeds, in which each
     task has a new process."""

@@ -53,6 +53,7 @@ def differences(f: Callable[[wf.Tensor], wf.Tensor], x: wf.Tensor) -> np.ndarray
     return np.stack(columns, -1)
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_both_modes_equal_central_differences(name: str) -> None:
     f, x = FUNCTIONS[name], doubles(3)
@@ -61,6 +62,7 @@ def test_both_modes_equal_central_differences(name: str) -> None:
     np.testing.assert_allclose(forward, differences(f, x), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_hessians_are_symmetric_and_the_derivative_of_the_gradient(name: str) -> None:
     x = doubles(3)
