@@ -109,6 +109,7 @@ def test_20000_nodes_with_gradient(form: str) -> None:
     check(form, 20_000)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", ["chain", "wide"])
 def test_5000_nodes_with_gradient(form: str) -> None:
     check(form, 5_000)

@@ -85,6 +85,7 @@ def needed(memory: Memory, step: int) -> int:
     return sum({b.offset: b.bytes for b in alive}.values())
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("build", [residual, mlp_step], ids=["residual", "mlp_step"])
 def test_buffers_of_the_arena_that_are_needed_at_once_lie_apart(build) -> None:  # type: ignore[no-untyped-def]
     memory = wf.explain(build()).memory
@@ -132,6 +133,7 @@ def test_nothing_to_compute_needs_no_memory() -> None:
     assert (memory.peak_bytes, memory.arena_bytes, memory.buffers, memory.at_peak) == (0, 0, (), [])
 
 
+@pytest.mark.slow
 def test_the_text_of_a_report_ends_with_the_memory(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """Golden text, names of kernels apart."""
     x, w = rand(64, 128), rand(128, 128)
@@ -279,6 +281,7 @@ print(resident() - before, wf.runtime.buffer.memory.allocated_bytes - held)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
 @pytest.mark.parametrize("kind", ["failing", *rarely("jitted", "lazy")])
 @pytest.mark.parametrize("steps", ["400", *rarely("1000")])

@@ -122,6 +122,7 @@ def test_what_is_read_changes_no_bit(first: int) -> None:
         check(seed)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(5, 20), (3, 300), (200, 1000), *rarely((2, 9), (64, 40))])
 def test_a_row_has_the_bits_of_a_batch_of_one(shape: tuple[int, int]) -> None:
     data = np.random.default_rng(0).standard_normal(shape).astype(np.float32)

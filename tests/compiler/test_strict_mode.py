@@ -124,6 +124,7 @@ CASES: dict[str, Callable[[], list[Node]]] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", CASES)
 def test_sums_have_the_bits_of_the_interpreter(name: str) -> None:
     outputs = CASES[name]()

@@ -78,6 +78,7 @@ def row(folder: Path) -> Any:
     return json.loads((folder / "kept" / "state.json").read_text())["planted"]
 
 
+@pytest.mark.slow
 def test_every_fault_is_kept_with_its_seed_and_the_rest_goes_on(tmp_path: Path) -> None:
     soak = begun(tmp_path)
     printed = ended(soak, tmp_path, 36)
@@ -113,6 +114,7 @@ def test_every_fault_is_kept_with_its_seed_and_the_rest_goes_on(tmp_path: Path) 
     assert again.returncode == 1 and "AssertionError: two numbers differ" in again.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_a_table_and_the_next_soak_goes_on_behind_it(tmp_path: Path) -> None:
     soak = begun(tmp_path, "--first-seed", "100")
     printed = ended(soak, tmp_path, 20)

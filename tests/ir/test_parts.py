@@ -167,6 +167,7 @@ def test_few_layers_of_any_kinds_are_the_same_in_parts(
     assert_same_in_parts(kinds, layers, clip)
 
 
+@pytest.mark.slow
 def test_parts_are_of_this_graph_and_of_no_other() -> None:
     program = compiled(step(["attention", "perceptron"], LAYERS, clip=True))
     assert is_in_parts(program)

@@ -368,6 +368,7 @@ def test_an_adam_step_updates_three_buffers_in_place() -> None:
     assert donated(outputs, wishes) == wishes
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(40, 30), (3, 2), (1000, 100)], ids=["vectors", "tiny", "tasks"])
 def test_values_that_need_each_other_s_old_memory_are_all_written_in_place(shape) -> None:
     """Adam with weight decay: the mean reads the parameter, the parameter's next value the mean."""

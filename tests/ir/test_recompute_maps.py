@@ -38,6 +38,7 @@ def compiled(outputs: list[wf.Tensor], least: int) -> tuple[Compiled, list[np.nd
         return program, [t.numpy() for t in outputs]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "activation",
     [

@@ -132,7 +132,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("name", GRADIENTS)
 @pytest.mark.parametrize("target", ["host", "avx2", "sse2"])
 def test_input_gradients(name: str, target: str) -> None:
@@ -146,6 +146,7 @@ def test_input_gradients(name: str, target: str) -> None:
 INTERPRETED = ["odd", "dilated", "gaps", "groups", "depthwise with gaps"]
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "name", [*INTERPRETED, *rarely(*(name for name in GRADIENTS if name not in INTERPRETED))]
 )
@@ -156,6 +157,7 @@ def test_loops_of_input_gradients(name: str) -> None:
     np.testing.assert_allclose(got, np.asarray(oracle(outputs, env)[0]), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", [dt.float64, dt.float16, dt.bfloat16])
 def test_dtypes(dtype: dt.DType) -> None:
     outputs = [input_gradient((1, 8, 11, 12), (12, 8, 3, 3), 2, 1, 1, 1, dtype=dtype)]
@@ -203,6 +205,7 @@ def test_a_depthwise_gradient_is_split_as_well() -> None:
     assert kernel.lowered.schedule.startswith("4 residue classes")
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("how", [(3, 2), (3, 1), (2, 3), (4, 3)])
 def test_gradients_of_pools(how: tuple[int, int]) -> None:
     x = leaf(2, 3, 17, 19)

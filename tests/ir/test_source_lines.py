@@ -73,6 +73,7 @@ def nodes_of(c: Compiled) -> list[Node]:
     return [n for p in c.passes if p.roots is not None for n in toposort(p.roots)]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nodes_have_lines_of_the_expression(name: str) -> None:
     c, asking = compiled(GRAPHS[name]())

@@ -176,7 +176,7 @@ def test_python_is_not_asked_as_values_die() -> None:
     assert met == []
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @LOSES_NONE
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
@@ -211,7 +211,7 @@ HOW = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @LOSES_NONE
 @pytest.mark.parametrize("stride", [307, *rarely(5)])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
@@ -258,6 +258,7 @@ def interrupts(seconds: Callable[[], float]) -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # callbacks of the collector, of others too

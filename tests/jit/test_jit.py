@@ -314,7 +314,7 @@ def test_a_changed_signature_is_explained(
 # ---------------------------------------------------------------- Python numbers
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     "dtype",
     [wf.int32, wf.int64, wf.uint8, wf.float16, wf.bfloat16, wf.float32, wf.float64, wf.bool_],
@@ -896,6 +896,7 @@ def trained(
     return [losses, *values, optimizer.steps, wf.rand(2).tolist()]
 
 
+@pytest.mark.slow
 @MAKE
 def test_parameters_and_optimiser_state_are_written_in_place(
     make: Callable[[Any], optim.Optimizer],

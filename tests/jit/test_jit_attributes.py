@@ -200,6 +200,7 @@ LAYERS: list[tuple[nn.Module, str, list[float]]] = [
 ]
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(
     ("layer", "name", "values"), LAYERS, ids=[f"{type(m).__name__}-{n}" for m, n, _ in LAYERS]
 )
@@ -281,6 +282,7 @@ WHOLE: list[Callable[[int, wf.Tensor], Any]] = [
 ]
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("use", range(len(USES) + len(WHOLE)))
 def test_a_number_that_changes_is_one_to_python(use: int) -> None:
     """Whatever is done with it: the results are those of the function without jit."""

@@ -123,6 +123,7 @@ print(*losses, bits, hashlib.sha256(repr(f.last.key).encode()).hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "numbers"),
     [
@@ -157,6 +158,7 @@ def test_dropout_has_the_same_losses_and_program_lazy_and_jitted_on_any_threads(
 # ---------------------------------------------------------------- training and evaluation
 
 
+@pytest.mark.slow
 def test_evaluation_after_jitted_steps_uses_what_they_left() -> None:
     model = network()
     step = wf.jit(stepper(model, optim.SGD(model.parameters(), lr=0.1)))
@@ -229,6 +231,7 @@ def nesterov(p: Any, lr: float) -> optim.SGD:
     return optim.SGD(p, lr, 0.9, weight_decay=0.01, nesterov=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [optim.Adam, *rarely(nesterov)], ids=["adam", "nesterov"])
 def test_a_schedule_compiles_nothing_and_gives_the_lazy_bits(
     make: Callable[..., optim.Optimizer],
@@ -438,6 +441,7 @@ def test_two_parameters_over_one_memory_update_apart() -> None:
         assert a.tolist() == [1.0 - 2 * i, 2.0 - 2 * i] and b.tolist() == [1.0 - 3 * i, 2.0 - 3 * i]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [optim.Adam, *rarely(lambda p, lr: optim.SGD(p, lr, 0.9))], ids=["adam", "momentum"]
 )
