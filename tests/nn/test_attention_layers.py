@@ -127,6 +127,7 @@ MASKS: dict[str, tuple[dict[str, Any], Array]] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", MASKS)
 def test_several_heads_with_masks(name: str) -> None:
     masks, added = MASKS[name]
@@ -140,6 +141,7 @@ def test_several_heads_with_masks(name: str) -> None:
     assert nothing is None
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "settings", [{"bias": False}, {"kdim": 3, "vdim": 4}, {"kdim": 3, "vdim": 4, "bias": False}]
 )

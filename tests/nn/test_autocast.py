@@ -105,7 +105,7 @@ POSITIVE = wf.tensor(np.random.default_rng(1).uniform(0.25, 1.0, (3, 4)).astype(
 # ------------------------------------------------------------ what is computed in which dtype
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @HALVES
 @pytest.mark.parametrize("name", LOWERED)
 def test_products_are_lowered(name: str, low: wf.DType) -> None:

@@ -545,6 +545,7 @@ nn.save(path, **state, epoch=last)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["lazy", *rarely("jit")])
 def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(
     tmp_path: Path, mode: str

@@ -23,6 +23,7 @@ def loss_of(p: wf.Tensor, a: wf.Tensor) -> wf.Tensor:
     return ((a @ p).abs() ** 2).sum() + (p - 1j).abs().sum()
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_step_is_that_of_the_parts(name: str) -> None:
     z, a = (wf.tensor(RNG.normal(size=s) + 1j * RNG.normal(size=s)) for s in ((3, 2), (4, 3)))

@@ -83,6 +83,7 @@ def test_what_cannot_be_has_no_gradient_and_what_is_certain_no_loss() -> None:
     assert F.ctc_loss(wf.tensor(sure), [[2, 1]], [3], [2]).item() == float("inf")
 
 
+@pytest.mark.slow
 def test_a_step_of_time_adds_two_kernels() -> None:
     def count(times: int) -> int:
         return len(

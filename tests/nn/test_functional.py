@@ -57,6 +57,7 @@ def test_conv2d(stride: int, pad: int, dilation: int, groups: int) -> None:
     close(got, expected)
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("stride", "pad", "dilation", "groups"), CONVS)
 def test_conv2d_derivatives(stride: int, pad: int, dilation: int, groups: int) -> None:
     def conv(x: wf.Tensor, w: wf.Tensor, b: wf.Tensor) -> wf.Tensor:
@@ -133,6 +134,7 @@ def pool_reference(x: Array, k: int, s: int, f: Callable[..., Array]) -> Array:
     return np.moveaxis(np.array(cells), (0, 1), (2, 3))
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("k", "s", "pad"), [(2, 2, 0), (3, 2, 0), (2, 1, 1), (3, 3, 1)])
 def test_pools(k: int, s: int, pad: int) -> None:
     x = normal(2, 3, 6, 7)

@@ -58,7 +58,7 @@ def sampled(x: Array, grid: Array, mode: str, padding: str, aligned: bool) -> Ar
     return out
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize(("mode", "padding"), [*product(TAPS, ["zeros", "border", "reflection"])])
 def test_images_at_any_place(mode: str, padding: str, aligned: bool) -> None:
@@ -94,6 +94,7 @@ def test_a_place_that_is_no_number_reads_nothing() -> None:
     assert F.grid_sample(wf.ones(1, 1, 2, 2), grid).tolist() == [[[[0.0, 0.0, 0.0]]]]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("mode", TAPS)
 def test_what_lies_outside_is_0_whatever_the_edge_holds(mode: str) -> None:
     """And moves no place, nor the edge."""

@@ -63,7 +63,7 @@ class Scaled:
         return values, moments, [*self.optimizer.steps], self.scaler.state_dict()
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @ERRORS
 @POINTS
 @pytest.mark.parametrize("wrapper", [lambda step: step, wf.jit], ids=["lazy", "jit"])

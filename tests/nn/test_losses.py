@@ -129,6 +129,7 @@ def cross_entropy_reference(
 LABELS = np.array([0, -100, 3, 1, 1, -100])
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("weight", [None, np.array([0.5, 2.0, 1.0, 0.0])])
 def test_cross_entropy_with_ignored_labels_weights_and_smoothing(

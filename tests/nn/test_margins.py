@@ -133,6 +133,7 @@ LOSSES: dict[str, Case] = {
 }
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(name: str) -> None:
     loss, layer, arrays, each = LOSSES[name]

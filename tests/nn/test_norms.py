@@ -51,6 +51,7 @@ def test_values(name: str) -> None:
     close(norm(x, None, None), expected(x))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", NORMS)
 def test_gradients_of_any_order(name: str) -> None:
     norm, _ = NORMS[name]
@@ -127,6 +128,7 @@ def test_statistics_in_16_bit_floats_are_computed_in_32() -> None:
     close(m.running_var, x.astype(float).var(0, ddof=1), 2**-10)
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_state_continues_alike() -> None:
     wf.manual_seed(0)
     one, other = nn.BatchNorm1d(6), nn.BatchNorm1d(6)

@@ -47,6 +47,7 @@ def features(*shape: int) -> Array:
     return np.random.default_rng(2).standard_normal(shape)
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("batch", [(BATCH,), ()], ids=["batch", "one"])
 @pytest.mark.parametrize("name", CELLS)
@@ -67,6 +68,7 @@ def test_steps_follow_the_formulas(name: str, batch: tuple[int, ...], bias: bool
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CELLS)
 def test_gradients_go_through_all_steps(name: str) -> None:
     cell, xs = made(name), wf.tensor(features(STEPS, BATCH, IN))
@@ -82,6 +84,7 @@ def test_gradients_go_through_all_steps(name: str) -> None:
     wf.check_grad(last, xs, *(w.detach() for w in weights))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CELLS)
 def test_jitted_steps_have_the_same_bits(name: str) -> None:
     cell, xs = getattr(nn, name)(IN, HIDDEN), features(STEPS, BATCH, IN).astype(np.float32)

@@ -40,6 +40,7 @@ def pair(kind: str, **options: Any) -> tuple[nn.Module, nn.Module]:
     return network, cell
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_layer_is_its_cell_at_each_step(kind: str) -> None:
     network, cell = pair(kind)
@@ -55,6 +56,7 @@ def test_a_layer_is_its_cell_at_each_step(kind: str) -> None:
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_lengths_end_each_sequence(kind: str) -> None:
     """Both directions, beside each sequence alone."""
@@ -94,6 +96,7 @@ def test_a_state_goes_on_where_another_run_ended() -> None:
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("length", [2, 20])
 def test_a_step_has_the_same_kernels_at_every_length(length: int) -> None:
     """One product in the loop, one in that of the gradient, all others outside."""

@@ -35,6 +35,7 @@ def test_means_of_neighbours_are_on_straight_lines() -> None:
     )
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("mode", ["nearest", "bilinear"])
 def test_gradients_of_any_order(mode: str) -> None:
     x = wf.tensor(normal(1, 2, 3, 4))

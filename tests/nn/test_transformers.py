@@ -97,6 +97,7 @@ def test_a_decoder_layer(norm_first: bool) -> None:
     derivative_holds(m, normal(2, 3, E), normal(2, 4, E, seed=1))
 
 
+@pytest.mark.slow
 def test_an_encoder_stacks_copies_with_parameters_of_their_own() -> None:
     first = made(nn.TransformerEncoderLayer)
     m = nn.TransformerEncoder(first, 2, norm=nn.LayerNorm(E).double())
@@ -156,6 +157,7 @@ def test_a_decoder_layer_is_two_attention_kernels_between_products() -> None:
     assert kinds == [*attention, "contraction", *attention, "contraction", "contraction", "rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [nn.TransformerEncoderLayer, *rarely(nn.TransformerDecoderLayer)])
 def test_a_layer_drops_while_training_only(kind: type[nn.Module]) -> None:
     m, x = made(kind, dropout=0.5, activation="gelu"), wf.tensor(normal(N, L, E))

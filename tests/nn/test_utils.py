@@ -41,7 +41,7 @@ def grads(params: list[wf.nn.Parameter]) -> list[Array]:
 # ---------------------------------------------------------------- the norm
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @ORDERS
 @pytest.mark.parametrize("most", [0.5, 100.0])
 def test_gradients_are_scaled_to_the_norm(order: Any, most: float) -> None:
@@ -170,6 +170,7 @@ def test_the_limit_may_be_a_number_of_a_jitted_function() -> None:
         np.testing.assert_allclose(clipped.numpy(), np.array([3.0, 4.0]) * limit / 5.0, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convolves", [False, *rarely(True)])
 def test_clipping_adds_few_kernels_to_a_step(convolves: bool) -> None:
     """The sums of squares join the kernels that compute the gradients; what is left is one kernel,

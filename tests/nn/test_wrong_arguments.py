@@ -129,6 +129,7 @@ STEP = pytest.mark.parametrize("step", [3, *rarely(1)])
 MADE_SLOWLY = ("Transformer", "TransformerDecoderLayer")  # with the arguments of an encoder's layer
 
 
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize(
     "name", [*(name for name in LAYERS if name not in MADE_SLOWLY), *rarely(*MADE_SLOWLY)]
 )

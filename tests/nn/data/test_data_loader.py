@@ -574,6 +574,7 @@ def test_ctrl_c_while_waiting_loses_no_batch(threaded: None) -> None:
     assert [b.item() for b in batches] == [1, 2, 3]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "how",
     ["", "raise SystemExit(0)", "import threading; threading.Timer(0, list, [batches]).start()"],

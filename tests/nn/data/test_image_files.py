@@ -87,6 +87,7 @@ def test_damaged_idx_says_what_is_wrong(tmp_path: Path, contents: bytes, says: s
     assert str(path) in str(e.value)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "read", [data.read_idx, lambda path: [*data.read_lines(path)]], ids=["idx", "lines"]
 )

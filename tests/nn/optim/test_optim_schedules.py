@@ -450,6 +450,7 @@ def batch(i: int) -> tuple[wf.Tensor, wf.Tensor]:
     )
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
 @pytest.mark.parametrize("make", MAKE)
 @pytest.mark.parametrize("name", ["one cycle", "warm-up, then cosine"])

@@ -40,6 +40,7 @@ def everything(net: wf.nn.Module, optimizer: optim.Optimizer) -> list[Any]:
     return [*(t.tolist() for t in [*net.parameters(), *states(optimizer)]), [*optimizer.steps]]
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", MAKE)
 def test_training_goes_on_from_a_state_bit_for_bit(name: str) -> None:
     straight = model()

@@ -196,6 +196,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "failure", ["is killed", "differs", *rarely("raises", "exits", "leaves", "ends early")]
 )
@@ -211,6 +212,7 @@ def test_when_one_process_fails_all_end_and_the_launcher_says_which(
     )  # perhaps within a line of another rank
 
 
+@pytest.mark.slow
 def test_lines_may_begin_with_the_rank(tmp_path: Path) -> None:
     code = "import sys; print('out'); print('err', *sys.argv[1:], file=sys.stderr)"
     done = launched(tmp_path, code, "-n", "x", options=("--prefix", "--threads", "1"))
@@ -221,6 +223,7 @@ def test_lines_may_begin_with_the_rank(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "a kill"])
 def test_when_the_launcher_ends_its_processes_do(how: signal.Signals, tmp_path: Path) -> None:
     require_mpi()
