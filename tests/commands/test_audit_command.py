@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from commandkit import python, script
 
 STEP = """
@@ -31,6 +32,7 @@ def test_kernels_of_the_slowest_programs_are_told_by_lost_time(tmp_path: Path) -
     assert "matmul" in done.stderr and "packed" in done.stderr
 
 
+@pytest.mark.slow
 def test_wrong_use_is_told(tmp_path: Path) -> None:
     none = python(tmp_path, "-m", "weft", "audit", script(tmp_path, STEP), "--programs", "0")
     assert none.returncode == 2 and "--programs must be 1 or more, not 0" in none.stderr

@@ -189,6 +189,7 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     "case",
     [
@@ -216,6 +217,7 @@ def small(shape: tuple[int, ...], dtype: str) -> Any:
     return np.random.default_rng(0).random([64 if n == 16384 else n for n in lengths]).astype(dtype)
 
 
+@pytest.mark.slow
 def test_a_training_case_trains() -> None:
     (case,) = (c for c in bench_cases.CASES if c.name == "LeNet step")
     work = case.make("cpu")

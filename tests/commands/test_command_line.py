@@ -116,6 +116,7 @@ def test_wrong_usage_has_status_2(here: Callable[..., Told], wrong: tuple[str, .
     assert done.returncode == 2 and "usage: python -m weft" in done.stderr and done.stdout == ""
 
 
+@pytest.mark.slow
 def test_stats_of_a_cache(here: Callable[..., Told], filled: Path) -> None:
     done = here("cache", "--stats", cache_dir=filled, cache_limit=64 << 20)
     assert (done.returncode, done.stderr) == (0, "")
@@ -160,6 +161,7 @@ def test_clear_removes_the_files_of_the_cache_and_no_others(
     )
 
 
+@pytest.mark.slow
 def test_a_process_goes_on_after_its_cache_was_cleared(tmp_path: Path) -> None:
     store = DiskCache(tmp_path)
     store.put("0", b"zero")

@@ -54,6 +54,7 @@ SCRIPTS = {
 APART = ["numbers_of_exit", "words_of_exit", "threads_that_go_on", "a_fork"]  # of several_ends
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", [*(s for s in SCRIPTS if s not in APART), *rarely(*APART)])
 def test_a_script_does_what_it_does_alone(name: str, tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("")
@@ -93,6 +94,7 @@ def test_ctrl_c_has_status_130_and_what_was_collected_is_told(tmp_path: Path) ->
     assert HEAD in done.stderr and "script.py:2" in done.stderr.split(HEAD)[1]
 
 
+@pytest.mark.slow
 def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text("")
@@ -139,6 +141,7 @@ def test_explain_and_dump(tmp_path: Path) -> None:
     assert list((tmp_path / "stages").rglob("*.loops"))
 
 
+@pytest.mark.slow
 def test_profile_lists_kernels_by_time_up_to_their_sum(run: Run) -> None:
     text = (
         "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(1, 6): ((x + i) @"

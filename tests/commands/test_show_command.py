@@ -67,6 +67,7 @@ def test_the_graph_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.count("▶│") == 6 and "│ 4  (x*y).log() │" in text
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize(
     "text", ["(x @ w + b).relu().mean()", "softmax(x @ w, axis=1)", "x[1:].T.reshape(6) * 2"]
@@ -277,6 +278,7 @@ def test_an_error_is_one_of_weft() -> None:
     assert isinstance(raised.value, wf.errors.WeftError) and isinstance(raised.value, ValueError)
 
 
+@pytest.mark.slow
 def test_as_a_command_it_prints_ascii_where_the_terminal_has_no_more() -> None:
     env = os.environ | {
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
@@ -292,24 +294,25 @@ def test_as_a_command_it_prints_ascii_where_the_terminal_has_no_more() -> None:
     assert (done.returncode, done.stderr) == (0, b"") and b">| 3  x*y" in done.stdout
 
 
-def test_names_that_the_output_cannot_show_are_escaped(tmp_path: Path) -> None:
+def in_ascii(*line: str | Path) -> subprocess.CompletedProcess[bytes]:
     env = os.environ | {
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
         "PYTHONIOENCODING": "ascii",
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "weft", "show", "ß*2", "ß=3"],
-        env=env,
-        capture_output=True,
-        check=False,
-    )
+    return subprocess.run([sys.executable, *line], env=env, capture_output=True, check=False)
+
+
+def test_names_that_the_output_cannot_show_are_escaped() -> None:
+    done = in_ascii("-m", "weft", "show", "ß*2", "ß=3")
     assert (done.returncode, done.stderr) == (0, b"") and b"\\xdf*2" in done.stdout
+
+
+@pytest.mark.slow
+def test_names_of_a_report_that_the_output_cannot_show_are_escaped(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(
         "import weft as wf\nß = wf.ones(3) * 2\nwf.explain(ß).show()\n", encoding="utf-8"
     )
-    done = subprocess.run(
-        [sys.executable, tmp_path / "script.py"], env=env, capture_output=True, check=False
-    )
+    done = in_ascii(tmp_path / "script.py")
     assert (done.returncode, done.stderr) == (0, b"") and b"script.py:2  \\xdf = " in done.stdout
 
 

@@ -9,15 +9,22 @@ from pathlib import Path
 
 import executed
 import pytest
+from effort import rarely
 from executed import HELPERS, Output, run, target
 from project_root import ROOT
 from weft.codegen.llvm.target import host, named
 
 DOCS = ROOT / "docs"
 PAGES = [p for p in sorted(DOCS.glob("*.md")) if "\n<!-- prints" in p.read_text()]
+# By default one page each for users, the reports and linear algebra.
+OFTEN = ("quick-start", "inspection", "linear-algebra")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page",
+    [*(p for p in PAGES if p.stem in OFTEN), *rarely(*(p for p in PAGES if p.stem not in OFTEN))],
+    ids=lambda p: p.stem,
+)
 def test_outputs_are_what_the_code_gives(page: Path) -> None:
     if (wanted := target(page.read_text())) != "host" and not named(wanted).runs_on(host()):
         pytest.skip("needs AVX-512")

@@ -69,6 +69,7 @@ def test_curves_keep_a_number_for_each_epoch() -> None:
     assert curves == {"loss": [0.5, 0.25], "accuracy": [0.8, 0.9]}
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
 def test_curves_become_a_picture(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

@@ -23,6 +23,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", ["stripes", *rarely("digits")])
 def test_two_processes_report_what_one_does_and_one_goes_on_from_there(
     images: str,

@@ -29,6 +29,7 @@ def test_a_step_is_that_of_newton() -> None:
     assert length.item() == pytest.approx(np.linalg.norm(slope))
 
 
+@pytest.mark.slow
 def test_the_plot_shows_a_function_and_its_derivatives(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     expressions.plot(tmp_path / "wave.svg")

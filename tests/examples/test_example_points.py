@@ -14,6 +14,7 @@ from weft.nn.data import POINT_SETS
 HARD = ["circle", "spiral"]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", [*HARD, *rarely(*(s for s in POINT_SETS if s not in HARD))])
 def test_every_set_is_learned(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert points.main(["--dataset", name]) >= 0.98
@@ -38,6 +39,7 @@ def test_an_epoch_reports_loss_and_points_before_each_step() -> None:
     assert right == points.accuracy(model, data)
 
 
+@pytest.mark.slow
 def test_the_plot_shows_a_boundary(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     points.main(["--epochs", "2", "--plot", str(tmp_path / "spiral.png")])

@@ -63,6 +63,7 @@ def test_a_batch_is_as_wide_as_its_longest_sentence_needs() -> None:
     assert np.count_nonzero(data[2][0]) == 59  # room is kept for what every sentence ends with
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("longest", [11, *rarely(3, 50)])
 def test_the_width_of_a_batch_does_not_change_a_score(longest: int) -> None:
     data = encoded("w0 w1 w2", "w3 " * longest)
@@ -72,6 +73,7 @@ def test_the_width_of_a_batch_does_not_change_a_score(longest: int) -> None:
     np.testing.assert_allclose(alone[0], together[0], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_words_are_dropped_in_training_but_what_fills_a_row_is_not() -> None:
     model = sentiment.SentimentCNN(102, 4, 3)
     model.dropout.p = 0.0
@@ -142,6 +144,7 @@ def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     assert straight.read_bytes() == parts.read_bytes()
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "arguments", [["--limit", "1"], ["--limit", "1", "--batch-size", "1"], ["--limit", "17"]]
 )

@@ -147,6 +147,7 @@ def test_the_seed_decides_the_first_cells(capsys: pytest.CaptureFixture[str]) ->
     assert first == again != other
 
 
+@pytest.mark.slow
 def test_the_plot_shows_all_of_them(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     simulate.main(["--size", "20", "--steps", "4", "--plot", str(tmp_path / "all.png")])

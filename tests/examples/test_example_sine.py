@@ -37,6 +37,7 @@ def test_parameters_are_drawn_by_the_seed() -> None:
     assert (first == again).all() and not (first == other).any()
 
 
+@pytest.mark.slow
 def test_the_plot_shows_the_network_between_the_points(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     sine.main(["--epochs", "2", "--plot", str(tmp_path / "fit.png")])

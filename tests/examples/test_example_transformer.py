@@ -42,6 +42,7 @@ def test_scores_of_a_place_depend_on_no_later_character(layers: int) -> None:
     assert (before[:, 5:] != after[:, 5:]).any(axis=(1, 2)).all()
 
 
+@pytest.mark.slow
 def test_scores_depend_on_the_place() -> None:
     found = small().eval()(wf.tensor(np.zeros((1, 8), np.int64))).numpy()[0]
     assert (np.abs(np.diff(found, axis=0)).max(axis=1) > 0).all()
@@ -58,6 +59,7 @@ def test_windows_cover_a_text_and_ask_for_the_next_character() -> None:
     assert data[1][0].tolist() == [4, 5, 6, 7] and len(example.Windows(np.arange(13), 4)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [4, *rarely(1, 5)])
 def test_the_loss_of_a_character_is_the_same_in_any_batch(batch: int) -> None:
     model, data = small(), example.Windows(np.arange(41) % 12, 8)
@@ -107,6 +109,7 @@ def test_writing_compiles_one_program() -> None:
     assert model.calls == 1
 
 
+@pytest.mark.slow
 def test_a_low_temperature_takes_the_likeliest_as_the_whole_model_does() -> None:
     wf.manual_seed(3)
     model, words = small(), Vocabulary(list(ORDERED))

@@ -46,6 +46,7 @@ def test_windows_cover_a_text_in_streams_that_go_on() -> None:
     assert len(example.windows(np.arange(12), 2, 3)) == 1
 
 
+@pytest.mark.slow
 def test_two_windows_in_a_row_give_the_loss_of_a_long_one() -> None:
     model, text = small(), np.arange(61) * 5 % 7 + 2
     short, (long,) = example.windows(text, 6, 5), example.windows(text, 6, 10)
@@ -64,6 +65,7 @@ def test_the_loss_is_that_of_the_words_that_follow() -> None:
     assert example.evaluate(model, [window]) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_an_epoch_lowers_the_loss() -> None:
     wf.manual_seed(0)
     model, data = small(), example.windows(np.arange(1501) % 7 + 2, 3, 5)
@@ -118,6 +120,7 @@ def test_another_temperature_compiles_nothing() -> None:
     assert model.calls == 2
 
 
+@pytest.mark.slow
 def test_a_low_temperature_takes_the_likeliest_as_the_model_does_step_by_step() -> None:
     wf.manual_seed(3)
     model, words = small(), Vocabulary(WORDS)
@@ -159,6 +162,7 @@ def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     assert straight.read_bytes() == parts.read_bytes()
 
 
+@pytest.mark.slow
 def test_learns_a_text_by_heart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "text.txt"
     path.write_text("A rose is red,\nand so is a rose!\n" * 40, encoding="utf-8")

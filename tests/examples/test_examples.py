@@ -63,6 +63,7 @@ def test_the_examples_of_the_readme_run_one_after_the_other(
     np.testing.assert_allclose(names["gradient"].numpy(), softmax, atol=1e-6)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_example_of_the_readme_runs_on_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     device()

@@ -51,6 +51,7 @@ def first_of(c: Compiled) -> tuple[Kernel, str]:
     return kernels[0].kernel, kernels[0].lowered.schedule
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", CASES)
 def test_every_way_computes_the_same(name: str) -> None:
     build, schedules = CASES[name]
@@ -112,6 +113,7 @@ def test_nothing_changes_and_nothing_else_is_taken() -> None:
         wf.audit(x, repeat=0)
 
 
+@pytest.mark.slow
 def test_a_training_step_is_audited_and_not_made() -> None:
     net = wf.nn.Sequential(wf.nn.Linear(300, 200), wf.nn.ReLU(), wf.nn.Linear(200, 10))
     optimizer = wf.nn.optim.Adam(net.parameters(), lr=0.1)

@@ -261,6 +261,7 @@ def test_text_is_the_same_for_the_same_program_in_another_folder(tmp_path):
     assert all(read(one, name) == read(other, name) for name in same)
 
 
+@pytest.mark.slow
 def test_a_graph_of_many_values_is_dumped(tmp_path):
     x = randn(8)
     for i in range(500):

@@ -566,6 +566,7 @@ LARGE = ["T1", "T3"]
 VECTOR = re.compile(r"^\s+v\w+\s.*%[yz]mm", re.M)
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.skipif(host().vector_bits < 256, reason="needs AVX2")
 @pytest.mark.parametrize("name", [*(n for n in WORKLOADS if n not in LARGE), *rarely(*LARGE)])
 def test_hot_loops_are_vector_code(name, tmp_path):

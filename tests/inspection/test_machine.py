@@ -349,6 +349,7 @@ def test_importing_measures_nothing() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_gpu_is_measured_by_kernels_of_its_own(unmeasured: Any) -> None:
     driver = device()

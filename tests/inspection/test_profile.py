@@ -88,6 +88,7 @@ def add_up(make: Callable[[], Profile]) -> None:
     pytest.fail(f"the kernels take {ratios} of a run")
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "name", ["layer norm", "products", *rarely("attention", "elementwise", "softmax")]
 )
@@ -95,6 +96,7 @@ def test_the_kernels_add_up_to_the_run(name: str) -> None:
     add_up(partial(wf.profile, LAZY[name](), repeat=40))
 
 
+@pytest.mark.slow
 def test_runs_share_the_memory_of_all_programs_for_intermediates() -> None:
     @wf.jit
     def f(x: wf.Tensor) -> wf.Tensor:
@@ -107,6 +109,7 @@ def test_runs_share_the_memory_of_all_programs_for_intermediates() -> None:
     assert memory.allocated_bytes + memory.cached_bytes - held < 500 * 500
 
 
+@pytest.mark.slow
 def test_the_kernels_of_a_training_step_add_up() -> None:
     training = Training()
     add_up(lambda: wf.profile(training.step, training.x, training.labels, 0.5, repeat=40))

@@ -107,6 +107,7 @@ def test_what_cannot_be_explained_is_refused_and_nothing_written(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_of_a_gpu_it_shows_cuda_c_and_times(tmp_path: Path) -> None:
     device()
@@ -134,6 +135,7 @@ def test_an_example_gives_a_report_whose_kernels_all_have_lines(tmp_path: Path) 
     assert all(k["lines"] for p in shown["programs"] for k in p["kernels"])
 
 
+@pytest.mark.slow
 def test_kernels_have_lines_and_sum_to_the_step_that_python_sees(tmp_path: Path) -> None:
     text = (
         "import weft as wf\nx = wf.randn(500, 500).realize()\nfor i in range(1, 20): ((x + i) @"
@@ -183,6 +185,7 @@ def test_a_script_that_fails_is_reported_with_its_own_status(
     assert ended[0].returncode == 5 and len(ended[1]["programs"]) == 3
 
 
+@pytest.mark.slow
 def test_a_script_without_programs_gives_no_report(tmp_path: Path) -> None:
     done = weft(tmp_path, script(tmp_path, "print(1)\n"))
     assert (
