@@ -38,6 +38,7 @@ class Client:
     text: str
     waits: Mapping[str, str]
     tolerances: Mapping[str, float]
+    heavy: frozenset[str] = frozenset()  # modules and calls that a slow run alone takes
 
     @cached_property
     def calls(self) -> dict[str, str]:
@@ -63,6 +64,8 @@ class Client:
 
     def shown_by(self, name: str, dtype: str) -> list[Hashable]:
         """What the default run shows once: each module and each reason of a module, each dtype."""
+        if {name, name.partition(".")[0]} & self.heavy:
+            return []
         return [(name.partition(".")[0], self.waits.get(name)), dtype]
 
     def check(self, name: str, dtype: str) -> None:

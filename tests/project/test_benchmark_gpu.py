@@ -82,6 +82,7 @@ def test_without_a_gpu_the_script_says_what_is_missing() -> None:
     assert run.returncode == 1 and run.stderr.startswith("there is nothing to measure on: ")
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_on_a_device_times_are_between_its_events(
     scripts: None, monkeypatch: pytest.MonkeyPatch
@@ -129,6 +130,7 @@ def test_a_peer_that_is_not_there_is_said(scripts: None) -> None:
     assert "computes on GPUs alone" in gpu.Bench("cpu", ["cupy"], 1, 0.0).absent["cupy"]
 
 
+@pytest.mark.slow
 def test_missing_packages_come_from_a_folder_of_wheels(
     scripts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def test_gemm_prints_a_row_a_product_and_a_summary(threads, dtypes):
     ]
 
 
+@pytest.mark.slow
 def test_gemm_measures_another_target():
     found = os.environ.get("WEFT_TARGET")
     os.environ["WEFT_TARGET"] = "sse2"
@@ -50,6 +51,7 @@ def test_gemm_measures_another_target():
     assert len(rows) == 3
 
 
+@pytest.mark.slow
 def test_reductions_print_a_row_a_case_and_the_slowest():
     cases = (
         "100x64:1:sum:float32,64x100:0:max:float64,5x6x7t:0+2:sum:int8,50x8s:all:sum:bfloat16,"
@@ -66,6 +68,7 @@ def test_reductions_print_a_row_a_case_and_the_slowest():
     assert rows[5].startswith("median") and len(rows) == 8
 
 
+@pytest.mark.slow
 def test_a_product_compiles_fast_and_loads_at_once():
     """Loose bounds on a busy machine: 17 ms and 0.2 ms on an idle one."""
     rows = [line.split() for line in printed("compile_products.py", "8")]
@@ -113,6 +116,7 @@ def test_lazy_loops_print_a_row_a_loop():
     )
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("script", "arguments", "names"),
     [

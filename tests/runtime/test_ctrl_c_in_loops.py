@@ -33,6 +33,7 @@ def endless() -> Callable[[wf.Tensor, int], wf.Tensor]:
     return wf.jit(lambda x, n: wf.fori_loop(0, n, lambda i, x: x * 0.5 + 1, x))
 
 
+@pytest.mark.slow
 def test_a_loop_that_writes_nothing_in_place_is_left() -> None:
     f, x = endless(), wf.zeros(1000).realize()
     f(x, 0)

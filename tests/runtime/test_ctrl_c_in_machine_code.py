@@ -102,7 +102,7 @@ class Training:
         ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
 @pytest.mark.parametrize("n", [8, 300])
 def test_a_step_that_was_interrupted_is_a_whole_step(wrapper: Callable[[Any], Any], n: int) -> None:

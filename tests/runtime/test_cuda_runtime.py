@@ -172,6 +172,7 @@ def test_importing_weft_looks_for_nothing() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_to_ask_whether_there_may_be_devices_imports_nothing() -> None:
     code = (
         "import sys; from weft.runtime.cuda import devices; devices.possible(); assert 'pycuda' not"

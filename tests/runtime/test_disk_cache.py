@@ -300,6 +300,7 @@ def test_without_a_current_folder_a_relative_one_keeps_nothing(tmp_path, monkeyp
     cache._in_folder.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_child_forked_while_another_thread_reads_can_read(make):
     store = make()
     store.put("0", DATA)
@@ -432,6 +433,7 @@ def test_second_process_loads_the_runtime_from_disk(tmp_path):
     assert path.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_a_system_without_file_locks_keeps_nothing(tmp_path):
     program = (
         "import os, sys; sys.modules['fcntl'] = None; del os.pread\n"
@@ -522,6 +524,7 @@ def test_what_is_no_pack_is_never_touched(make, tmp_path, stands):
     assert pack.is_fifo() or pack.read_bytes() == text
 
 
+@pytest.mark.slow
 def test_the_command_says_that_others_can_write_to_the_folder(tmp_path):
     tmp_path.chmod(0o777)
     line = [sys.executable, "-m", "weft", "cache", "--stats"]

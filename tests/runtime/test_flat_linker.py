@@ -42,6 +42,7 @@ CASES: dict[str, Callable[[], list[Node]]] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("case", CASES)
 def test_copied_code_gives_the_bits_of_linked_code(

@@ -292,6 +292,7 @@ def test_runs_are_timed_without_instruments() -> None:
     np.testing.assert_array_equal(y, ROWS * np.float32(3) + np.float32(1))
 
 
+@pytest.mark.slow
 def test_measured_runs_are_not_left_in_a_loop_for_python_to_look_for_signals() -> None:
     """They would go on from there after other runs have moved their cursors."""
     x = wf.fori_loop(0, 1000, lambda _, x: x * 0.5 + 1, wf.tensor(ROWS[0]))
@@ -321,6 +322,7 @@ def test_timed_runs_in_a_row_are_noted_each() -> None:
 # ---------------------------------------------------------------- the text
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize(
     "flags", [set(), {"constant_tsc", "nonstop_tsc"}], ids=["clock", "counter"]
@@ -355,6 +357,7 @@ def test_the_clock_counts_nanoseconds() -> None:
 # ---------------------------------------------------------------- a GPU
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_launches_are_timed() -> None:
     device()
@@ -402,6 +405,7 @@ def test_early_checks_of_a_gpu_are_timed_too() -> None:
     assert executable.timings.runs == 1
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_gpu_program_made_outside_has_no_events(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = device()

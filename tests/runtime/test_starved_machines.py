@@ -87,6 +87,7 @@ for megabytes in map(int, sys.argv[2:]):
 """
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("between", [["180", "260"], *rarely(["170", "220", "300"])])
 @pytest.mark.parametrize("proc", ["seen", "unseen"])
 def test_a_small_address_space_gives_right_results_or_a_clear_error(
@@ -109,6 +110,7 @@ def test_a_small_address_space_gives_right_results_or_a_clear_error(
     assert all(text == "right" or re.fullmatch(needs, text) for text in said.values()), said
 
 
+@pytest.mark.slow
 def test_an_address_space_that_is_limited_is_what_is_left(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     done = python(tmp_path, "-c", LITTLE)

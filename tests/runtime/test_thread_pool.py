@@ -296,6 +296,7 @@ EXITS = {
 }
 
 
+@pytest.mark.thinned(to=1)
 @needs_pool
 @pytest.mark.parametrize("state", EXITS)
 def test_interpreter_exits_with_live_workers(state, tmp_path):
