@@ -8,7 +8,7 @@ import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -30,6 +30,8 @@ import effort
 from weft.ir.graph import graph
 from weft.runtime.cuda import devices
 
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -41,10 +43,23 @@ def pytest_configure(config: pytest.Config) -> None:
     effort.choose(thorough=config.option.markexpr == "slow")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Every other process of a run goes through the files from the last one, so that each finds the
+    bytecode of half of them."""
+    report = yield
+    if WORKER % 2 and isinstance(collector, pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What the default run leaves out is slow; and `-m slow` tries every property of Hypothesis
-    again, with more examples."""
+    again, with more examples. All processes have the tests in one order."""
+    items.sort(key=lambda item: item.path)
     for item in effort.superfluous(items):
         item.add_marker("slow")
     for item in filter(effort.is_property, items if config.option.markexpr == "slow" else ()):
