@@ -73,22 +73,16 @@ def _left_out(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 def _unlike(cases: Sequence[pytest.Item], count: int) -> list[pytest.Item]:
     """All but so many that have few values in common and lie far apart in the list."""
-    shown = {case: _shown(case) for case in cases}
-    place = {case: k for k, case in enumerate(cases)}
+    shown = [_shown(case) for case in cases]
+    away = [len(cases)] * len(cases)  # from the nearest chosen one
     counts: Counter[Hashable] = Counter()
-    left, chosen = [*cases], []
-    while left and len(chosen) < count:
-        best = min(
-            left,
-            key=lambda case: (
-                sum(counts[v] for v in shown[case]),
-                -min((abs(place[case] - at) for at in chosen), default=0),
-            ),
-        )
+    left = [*range(len(cases))]
+    for _ in range(min(count, len(cases))):
+        best = min(left, key=lambda k: (sum(counts[v] for v in shown[k]), -away[k]))
         left.remove(best)
-        chosen.append(place[best])
         counts.update(shown[best])
-    return left
+        away = [min(distance, abs(k - best)) for k, distance in enumerate(away)]
+    return [cases[k] for k in left]
 
 
 def _uncovering(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
