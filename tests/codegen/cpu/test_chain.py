@@ -74,7 +74,7 @@ SHAPES = [  # batch, queries, keys, head, value
 ]
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):

@@ -198,6 +198,7 @@ def test_sums_of_many_rows_stay_accurate() -> None:
     np.testing.assert_allclose(total.numpy(), exact, rtol=2e-6)
 
 
+@pytest.mark.slow
 def test_gradients_of_a_norm_hold() -> None:
     x, w, b = (
         wf.randn(70, 12, dtype="float64"),

@@ -360,6 +360,7 @@ def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> 
     check_close(outputs, env, 1e-4, threads=(1, 2))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "shape",
     [

@@ -307,6 +307,7 @@ def test_rows_a_page_apart_leave_room_in_their_cache_set(
     assert_product(got, wide(left) @ wide(right), 0.0, 1024, "float32")
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("form", "m", "n", "k", "how"),
     [

@@ -38,6 +38,7 @@ def test_the_costliest_loop_over_a_row_asks_for_the_next_one() -> None:
     assert hints(rows().logsumexp(axis=-1)) == [[0, 1]]
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "computed",
     [

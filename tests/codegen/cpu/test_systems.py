@@ -99,6 +99,7 @@ def test_factors_are_those_of_the_oracle_and_of_numpy(n: int, d: DType) -> None:
     np.testing.assert_allclose(oracle([lower], env)[0], want, rtol=0, atol=TOLERANCE[d])
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("count", [1, 5, 1000])
 def test_any_number_of_systems_gives_the_bits_of_the_oracle(count: int) -> None:
     a, b = leaf(count, 6, 6), leaf(count, 6, 2)

@@ -89,6 +89,7 @@ def block_buffers(loops: Loops) -> list[Buf]:
 # ---------------------------------------------------------------- prologues and epilogues
 
 
+@pytest.mark.slow
 def test_a_prologue_of_either_factor(tiled: Any) -> None:
     a, b = leaf(20, 30), leaf(30, 24)
     program = tiled([g.matmul(g.relu(a), g.exp(b))])

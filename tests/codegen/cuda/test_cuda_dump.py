@@ -34,6 +34,7 @@ def texts_of(folder: Path) -> dict[str, str]:
     return {p.suffix[1:]: p.read_text() for p in folder.glob("kernels/*")}
 
 
+@pytest.mark.slow
 def test_loops_and_cuda_c_need_no_tools(tmp_path: Path, no_compiler: None) -> None:
     texts = texts_of(softmax_on_gpu(tmp_path))
     assert set(texts) == {"loops", "cu"}

@@ -84,6 +84,7 @@ def test_a_kernel_on_the_cpu_has_no_launches() -> None:
     assert kernel.launches == ()
 
 
+@pytest.mark.slow
 def test_a_dump_has_loops_and_cuda_c(tmp_path: Path) -> None:
     device()
     folder = wf.dump(wf.ones(64, 300, device="cuda").softmax(axis=1), tmp_path)

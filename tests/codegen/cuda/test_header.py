@@ -86,6 +86,7 @@ extern "C" __global__ void reductions_p0(float* a, double* b, long long* c, weft
 """
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize("arch", ARCHES)
 def test_reductions_of_all_types_share_what_a_kernel_has_besides_its_dynamic_memory(arch):

@@ -84,6 +84,7 @@ def test_workloads_of_real_sizes_compile_without_spills(arch: str, matmul: str) 
         assert len(driver.texts) > 100 and _spilling(driver) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_80", *rarely("sm_75", "sm_90a")])
 def test_memory_bound_kernels_move_16_bytes_at_a_time(arch: str) -> None:
     with collecting(arch) as driver:

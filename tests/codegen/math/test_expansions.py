@@ -338,7 +338,7 @@ TARGETS = [t for t in ("host", "avx2", "sse2") if named(t).runs_on(host())]
 # ---------------------------------------------------------------- tests
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=16)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_error_over_the_full_range(name, t):
