@@ -309,6 +309,7 @@ def test_functions_agree_with_numpy(name: str) -> None:
         np.testing.assert_allclose(y.numpy(), z, rtol=1e-6 if default else 1e-14, atol=1e-15)
 
 
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize("name", OF_TWO)
 def test_one_operand_may_be_a_python_number(name: str) -> None:
     kind = int if "bitwise" in name else float

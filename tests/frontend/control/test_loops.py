@@ -296,6 +296,7 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_steps_in_a_loop_have_the_bits_of_jitted_steps(kind: str, jitted: bool) -> None:

@@ -33,6 +33,7 @@ SMOOTH: dict[str, Callable[..., wf.Tensor]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thinned(to=15)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_against_central_differences(name: str) -> None:
     wf.check_grad(SMOOTH[name], wf.tensor(X), wf.tensor(Y))

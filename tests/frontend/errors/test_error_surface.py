@@ -407,6 +407,7 @@ def test_environment_variables_are_checked_by_name(variable: str, value: str, al
     )
 
 
+@pytest.mark.slow
 def test_a_device_that_the_environment_names_but_that_is_not_there() -> None:
     done = run("(wf.ones(2) + 1).numpy()", WEFT_DEVICE="cuda:99")
     assert "weft.errors.DeviceError: " in done.stderr and "'cuda" in done.stderr

@@ -223,6 +223,7 @@ FUNCTIONS = (
 )
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "shapes", [((3, 1), (1, 4)), ((2, 1, 4), (3, 1)), ((4,), (2, 3, 1)), ((), (1, 2))]
 )

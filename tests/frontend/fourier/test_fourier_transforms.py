@@ -35,7 +35,7 @@ def close(got: wf.Tensor, want: Array, dtype: str) -> None:
     np.testing.assert_allclose(got.numpy(), want, rtol=rtol, atol=rtol * scale)
 
 
-@examples(60, quick=20)
+@examples(60)
 @given(st.data())
 def test_transforms_along_an_axis_are_numpys(data: st.DataObject) -> None:
     name, norm = data.draw(st.sampled_from(ALONG)), data.draw(st.sampled_from(NORMS))
@@ -63,6 +63,7 @@ def test_transforms_along_several_axes_are_numpys(name: str, s: Any, axes: Any) 
         close(got, getattr(np.fft, name)(x, s=s, axes=axes, norm=norm), "float64")
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 1021, 1024, 3**6])
 def test_every_length_there_and_back(n: int) -> None:
     x = drawn("fft", (5, n))

@@ -249,6 +249,7 @@ def test_tensordot(left: tuple[int, ...], right: tuple[int, ...], axes: Any) -> 
     close(wf.tensordot(a, b, axes=axes), np.tensordot(a, b, axes=axes))
 
 
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_of_every_dtype(dtype: str) -> None:
     a, b, m = drawn((3, 4), dtype), drawn((4,), dtype), drawn((4, 2), dtype)

@@ -144,6 +144,7 @@ def test_moveaxis_is_numpys(data: st.DataObject) -> None:
     same(wf.tensor(x).moveaxis(axes[0], places[0]), np.moveaxis(x, axes[0], places[0]))
 
 
+@pytest.mark.slow
 @examples(40)
 @given(st.data())
 def test_repeat_is_numpys(data: st.DataObject) -> None:

@@ -109,6 +109,7 @@ def test_draws_like_another_tensor_have_its_dtype() -> None:
     assert wf.rand_like(wf.arange(3), "float16", requires_grad=True).requires_grad
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "weights", [[0.0, 0.0], [np.nan, 1.0], [2.0, -1.0], [1.0, np.inf], [1e308, 1e308]], ids=str
 )

@@ -237,6 +237,7 @@ def test_histograms_are_numpys(data: st.DataObject) -> None:
         np.testing.assert_allclose(g.numpy(), w, rtol=2e-6, atol=1e-6)
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(
     "x", [[0, 16777217], [123456789] * 3, [2**40, 2**40 + 1, 2**40 + 5]], ids=str
 )

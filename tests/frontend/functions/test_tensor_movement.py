@@ -231,6 +231,7 @@ def test_join_and_split() -> None:
     same(wf.split(wf.tensor(X), [1, 3], axis=-1)[1], X[..., 1:])
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("count", [32, 33, 65, *rarely(31, 63, 200)])
 def test_join_many(count: int) -> None:
     parts = [np.full((2, 1 + i % 3), i, np.float32) for i in range(count)]

@@ -16,6 +16,7 @@ def close(got: wf.Tensor, expected: np.ndarray, rtol: float = 1e-12) -> None:
     np.testing.assert_allclose(got.numpy(), expected, rtol=rtol, atol=1e-12)
 
 
+@pytest.mark.thinned(to=50)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "var", "std"])

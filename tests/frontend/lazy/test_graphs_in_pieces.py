@@ -81,6 +81,7 @@ def test_batches_that_only_a_buffer_waits_for_are_one_program_each(built: Built)
     assert built() <= 10
 
 
+@pytest.mark.slow
 def test_gradients_through_many_turns() -> None:
     w = wf.tensor(np.array([0.5, -0.3, 0.8]), requires_grad=True)
     h, total, turns = wf.ones(3, dtype=wf.float64), wf.tensor(0.0, dtype=wf.float64), 60
@@ -142,6 +143,7 @@ def test_a_training_step_stays_one_program_however_many_layers_it_has(built: Bui
     assert statistics["runs"] - before == 3
 
 
+@pytest.mark.slow
 def test_parameters_of_many_layers_are_drawn_by_few_programs(built: Built) -> None:
     wf.manual_seed(0)  # of which no two draws are equal
     layers = wf.nn.Sequential(*[wf.nn.Linear(6, 6) for _ in range(40)])

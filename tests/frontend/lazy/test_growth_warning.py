@@ -101,6 +101,7 @@ LOOPS: list[tuple[Loop, int]] = [
 ]
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("loop", "line"), LOOPS, ids=[loop.__name__ for loop, _ in LOOPS])
 @pytest.mark.usefixtures("soon")
 def test_a_metric_that_is_never_read_warns_once_at_its_line(loop: Loop, line: int) -> None:
@@ -180,6 +181,7 @@ def test_a_network_of_a_thousand_layers_does_not_warn() -> None:
     assert not warned(network, 1000)
 
 
+@pytest.mark.slow
 def test_a_sequence_of_500_steps_in_one_graph_does_not_warn() -> None:
     def sequence(count: int) -> object:
         w = wf.tensor(np.eye(4, dtype="float32"), requires_grad=True)
@@ -193,6 +195,7 @@ def test_a_sequence_of_500_steps_in_one_graph_does_not_warn() -> None:
     assert not warned(sequence, 500)
 
 
+@pytest.mark.slow
 def test_a_network_built_while_programs_run_does_not_warn() -> None:
     def network(count: int) -> object:
         x = wf.tensor(np.ones((2, 4), "float32"))
@@ -203,6 +206,7 @@ def test_a_network_built_while_programs_run_does_not_warn() -> None:
     assert not warned(network, 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("soon")
 def test_a_loop_that_is_traced_does_not_warn() -> None:
     def tracing(count: int) -> object:

@@ -107,6 +107,7 @@ def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(
     assert loss.item() < 0.1 * first.item()
 
 
+@pytest.mark.slow
 @ONE
 def test_a_schedule_over_minibatches_of_a_network_compiles_at_most_twice(make: Make) -> None:
     model = mlp()

@@ -104,7 +104,7 @@ def draw(seed: int, *shape: int) -> Array:
 
 
 @pytest.mark.parametrize("name", SQUARE)
-@examples(3, quick=2)
+@examples(3, quick=1)
 @given(seed=st.integers(0, 1000), batched=st.booleans())
 def test_gradients_of_square_matrices(name: str, seed: int, batched: bool) -> None:
     wf.check_grad(SQUARE[name], draw(seed, *(2,) * batched, 4, 4), max_elements=8)

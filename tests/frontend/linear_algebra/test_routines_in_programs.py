@@ -238,6 +238,7 @@ def test_several_threads_of_python() -> None:
 LARGE = RNG.normal(size=(2, 1500, 17, 17)) + 4 * np.eye(17)
 
 
+@pytest.mark.slow
 def test_parts_of_a_batch_change_no_bits() -> None:
     want = np.linalg.inv(LARGE)
     for threads in (1, 2, 3):

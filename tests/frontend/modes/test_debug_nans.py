@@ -351,6 +351,7 @@ FINE: dict[str, Function] = {
 }
 
 
+@pytest.mark.thinned(to=9)
 @pytest.mark.parametrize("what", FINE)
 def test_it_is_no_fault(what: str) -> None:
     x = wf.tensor(X)

@@ -101,6 +101,7 @@ def case(seed: int, exact: bool) -> tuple[list[Node], Values]:
     return outputs, {n: b.env[n] for n in inputs_of(outputs)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, *rarely(10, 20, 30, 40)])
 def test_the_mode_finds_something_where_there_is_something_and_it_is_the_first(first: int) -> None:
     hits = 0

@@ -58,6 +58,7 @@ def test_of_several_bad_indices_the_first_is_reported(threads: int) -> None:
             np.testing.assert_array_equal(x.numpy(), table().numpy())
 
 
+@pytest.mark.slow
 def test_of_hundreds_of_arrays_of_indices_the_first_bad_one_is_reported() -> None:
     x, total = wf.arange(10.0), wf.zeros(1)
     for i in range(250):

@@ -71,7 +71,7 @@ LAYOUTS: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[Array], Arr
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("n", [33, 260])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_views_and_layouts_sort_as_their_values(name: str, n: int) -> None:
@@ -141,7 +141,7 @@ def test_topk_gives_values_and_places(k: int, largest: bool) -> None:
         same(values, np.take_along_axis(xs, want, axis))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 200])
 @pytest.mark.parametrize("d", [dt.float32, dt.float64, dt.int16, dt.bool_], ids=lambda d: d.name)
 def test_median_equals_numpy(n: int, d: dt.DType) -> None:
@@ -331,6 +331,7 @@ def test_a_sorter_out_of_range_raises_when_computed() -> None:
 # ---------------------------------------------------------------- kernels
 
 
+@pytest.mark.slow
 def test_places_of_a_sort_and_of_a_search_need_no_bounds_check() -> None:
     x = wf.rand(40, 30).realize()
     table, wanted = wf.sort(wf.rand(50)).realize(), wf.rand(60).realize()

@@ -179,7 +179,7 @@ COMPOSITES: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=7)
 @of_each_half
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites_round_once(name: str, half: wf.DType) -> None:
@@ -283,6 +283,7 @@ except wf.errors.MissingPackageError as e:
 """
 
 
+@pytest.mark.slow
 def test_bfloat16_computes_without_ml_dtypes() -> None:
     run = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False

@@ -209,6 +209,7 @@ def test_in_place_keeps_the_dtype_or_refuses(op: Callable[..., Any], which: str)
 SCALARS: list[Any] = [True, 3, -2, 2.5, False, 0, 1, 100, -0.0, float("inf")]
 
 
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize(("op", "which"), CASES)
 def test_python_scalars(op: Callable[..., Any], which: str) -> None:
     """The result is that of an array of the dtype in which the scalar meets the other operand."""
@@ -250,7 +251,7 @@ def weak(dtype: str, s: Any) -> str:
     return "int64" if dtype == "bool" and type(s) is int else dtype
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     "op",
     [operator.add, operator.sub, operator.truediv, operator.floordiv, operator.lt, operator.eq],

@@ -85,6 +85,7 @@ def test_the_peak_falls_and_no_more_than_the_forward_pass_is_computed_again() ->
     assert plain.flops < again.flops < 1.5 * plain.flops
 
 
+@pytest.mark.slow
 def test_a_checkpointed_transformer_takes_the_kernels_of_its_forward_pass_again() -> None:
     layers = [nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True) for _ in range(2)]
     parameters = [p for layer in layers for p in layer.parameters()]
@@ -127,6 +128,7 @@ def test_loops_keep_what_a_checkpointed_body_is_given() -> None:
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_loops_in_two_levels_keep_the_square_root_of_their_iterations() -> None:
     w, h = wf.tensor(np.eye(64, dtype=np.float32)), wf.zeros(256, 64)
     wf.realize(w, h)
