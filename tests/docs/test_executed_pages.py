@@ -16,8 +16,7 @@ from weft.codegen.llvm.target import host, named
 
 DOCS = ROOT / "docs"
 PAGES = [p for p in sorted(DOCS.glob("*.md")) if "\n<!-- prints" in p.read_text()]
-# By default one page each for users, the reports and linear algebra.
-OFTEN = ("quick-start", "inspection", "linear-algebra")
+OFTEN = ("quick-start", "linear-algebra")  # pages of a default run
 
 
 @pytest.mark.parametrize(

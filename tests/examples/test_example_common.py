@@ -42,6 +42,7 @@ def test_a_rate_is_positive(text: str) -> None:
         common.positive_float(text)
 
 
+@pytest.mark.slow
 def test_a_picture_needs_a_folder_and_a_known_kind(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ def test_every_set_is_learned(name: str, capsys: pytest.CaptureFixture[str]) -> 
     assert last.startswith(f"{name}: ") and fresh >= 97.5
 
 
+@pytest.mark.slow
 def test_minibatches_learn_too() -> None:
     assert points.main(["--dataset", "xor", "--batch-size", "50", "--epochs", "60"]) >= 0.95
 

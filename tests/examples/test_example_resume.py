@@ -31,6 +31,7 @@ def leaves(state: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, state.numpy() if isinstance(state, wf.Tensor) else state
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("script", "options"), CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_two_epochs_and_two_more_are_four(
     script: ModuleType, options: list[str], tmp_path: Path

@@ -144,6 +144,7 @@ def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     assert straight.read_bytes() == parts.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "arguments", [["--limit", "1"], ["--limit", "1", "--batch-size", "1"], ["--limit", "17"]]
@@ -153,6 +154,7 @@ def test_few_sentences_are_enough(arguments: list[str]) -> None:
     assert 0.0 <= sentiment.main([*SMALL, *arguments]) <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_width")
 def test_given_vectors_are_where_training_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

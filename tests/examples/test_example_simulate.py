@@ -113,6 +113,7 @@ def test_a_point_of_the_set_stays() -> None:
 # ---------------------------------------------------------------- the script
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "name, ends",
     [
@@ -132,6 +133,7 @@ def test_each_says_what_it_does_and_ends_with_its_result(
     assert result.startswith(f"{name}: ") and all(text in result for text in ends)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("size", ["1", "2"])
 def test_all_run_at_the_smallest_sizes(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     results = simulate.main(["--size", size, "--steps", "3"])

@@ -31,6 +31,7 @@ def small(layers: int = 1) -> example.CharTransformer:
     return example.CharTransformer(CHARACTERS, context=8, dim=8, heads=2, layers=layers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [1, *rarely(2)])
 def test_scores_of_a_place_depend_on_no_later_character(layers: int) -> None:
     model, x = small(layers).eval(), wf.randint(0, 12, (1, 8)).numpy()
@@ -148,6 +149,7 @@ def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert outputs[0] == outputs[1] != outputs[2]
 
 
+@pytest.mark.slow
 def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     straight, parts = tmp_path / "straight", tmp_path / "parts"
     example.main([*SMALL, "--epochs", "4", "--checkpoint", str(straight)])
@@ -220,6 +222,7 @@ def test_the_shortest_text_is_enough(tmp_path: Path) -> None:
     assert np.isfinite(example.main([*SMALL, "--text", str(tmp_path / "text")]))
 
 
+@pytest.mark.slow
 def test_the_curves_are_saved(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     example.main([*SMALL, "--plot", str(tmp_path / "curves.png")])

@@ -209,6 +209,7 @@ def test_the_shortest_text_is_enough(tmp_path: Path) -> None:
     assert np.isfinite(example.main([*SMALL, "--limit", "170", "--text", str(tmp_path / "text")]))
 
 
+@pytest.mark.slow
 def test_the_curves_are_saved(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     example.main([*SMALL, "--plot", str(tmp_path / "curves.png")])

@@ -72,6 +72,7 @@ def test_the_example_of_the_readme_runs_on_a_gpu(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.startswith("cuda:0 (64, 10)\n")
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(
     "name, arguments",
@@ -92,6 +93,7 @@ def test_trains_and_draws_on_a_gpu_unchanged(
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_lenet_runs_as_a_script_without_a_terminal(tmp_path: Path) -> None:
     train, test = stripes(32, 0), stripes(20, 1)
     write_idx(tmp_path / "train-images-idx3-ubyte", train.images[:, 0])

@@ -135,6 +135,7 @@ def test_explain_prints_the_kernels_of_a_step(
     assert re.search(r"^\d+ kernels on cpu, .* 30 outputs in place$", capsys.readouterr().out, re.M)
 
 
+@pytest.mark.slow
 def test_an_unjitted_step_makes_few_calls() -> None:
     """Each takes about 0.2 us, also where nothing can be timed: 2 ms would be longer than the step
     itself."""

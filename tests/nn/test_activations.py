@@ -62,6 +62,7 @@ def function(name: str) -> Callable[..., wf.Tensor]:
     return partial(getattr(F, name.split(maxsplit=1)[0]), **ALL[name][0])
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("name", ALL)
 def test_values_and_slopes(name: str) -> None:
     x = np.array([-7.0, -3.2, -1.5, -0.4, 0.25, 0.7, 1.9, 3.4, 8.0])

@@ -359,6 +359,7 @@ def test_numbers_given_to_a_jitted_function_stay_numbers() -> None:
         assert scaled(POSITIVE.bfloat16(), 2.5).dtype is wf.float32
 
 
+@pytest.mark.slow
 def test_model_learns_in_bfloat16() -> None:
     wf.manual_seed(0)
     model = nn.Sequential(

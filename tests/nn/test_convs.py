@@ -240,6 +240,7 @@ def test_adaptive_pools(size: tuple[int, int]) -> None:
         close(pooled(x, size), np.stack(each, -1).reshape(2, 3, *size))
 
 
+@pytest.mark.slow
 def test_adaptive_pools_have_gradients() -> None:
     x = wf.tensor(normal(1, 2, 5, 4))
     wf.check_grad(lambda t: F.adaptive_avg_pool2d(t, (3, 3)), x)

@@ -54,6 +54,7 @@ def test_every_alignment_counts(blank: int) -> None:
     close(F.ctc_loss(logs, *given, zero_infinity=True), (kept / LENGTHS.clip(1)).mean(), 1e-9)
 
 
+@pytest.mark.slow
 def test_layouts() -> None:
     logs, expected = wf.tensor(LOGITS).log_softmax(), reference(0)
     joined = np.concatenate([row[:n] for row, n in zip(TARGETS, LENGTHS, strict=True)])
@@ -73,6 +74,7 @@ def test_gradients() -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_has_no_gradient_and_what_is_certain_no_loss() -> None:
     logits = wf.tensor(LOGITS[:, 3:4], requires_grad=True)
     loss = F.ctc_loss(logits.log_softmax(), TARGETS[3:4], [1], [2])

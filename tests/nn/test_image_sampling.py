@@ -115,6 +115,7 @@ def test_a_place_on_the_edge_is_infinite_where_that_is() -> None:
         assert y.tolist() == [[[[float("inf")] * 2]]], padding
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("shape", [(1, 2, 4, 5), (1, 2, 3, 1, 4)])
 def test_the_grid_of_the_identity_gives_the_image_and_that_of_a_mirror_its_mirror_image(
@@ -158,6 +159,7 @@ def test_what_grids_must_be() -> None:
 # ---------------------------------------------------------------- draws
 
 
+@pytest.mark.slow
 def test_hard_draws_come_as_often_as_the_softmax_says() -> None:
     wf.manual_seed(0)
     logits = wf.tensor([0.0, 1.0, -1.0, 2.0])

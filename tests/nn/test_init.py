@@ -97,6 +97,7 @@ CASES: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[Array], None]
 }
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("case", CASES)
 def test_the_distribution_is_the_one_named(case: str) -> None:
     fill, check = CASES[case]
@@ -133,6 +134,7 @@ def test_orthogonal_rows_or_columns(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(small, 4.0 * np.eye(len(small)), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_orthogonal_is_drawn_evenly() -> None:
     wf.manual_seed(3)
     first = np.array([init.orthogonal((2, 2)).numpy()[0] for _ in range(150)])

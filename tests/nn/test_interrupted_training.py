@@ -151,7 +151,7 @@ SCHEDULES: dict[str, Callable[[optim.Optimizer], Any]] = {
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @ERRORS
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_step_of_a_schedule_is_whole(name: str, error: type[BaseException]) -> None:
@@ -304,6 +304,7 @@ def test_a_checkpoint_is_loaded_whole_or_not_at_all(
         assert state() in (before, new), f"line {at}"
 
 
+@pytest.mark.thinned(to=1)
 @ERRORS
 def test_what_a_cache_gives_is_what_was_put(error: type[BaseException], tmp_path: Path) -> None:
     def use() -> None:

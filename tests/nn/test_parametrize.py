@@ -235,6 +235,7 @@ def test_rows_are_pruned_by_their_norm_scores_by_what_is_given_and_at_random() -
     assert again.weight_mask.sum().item() == 5
 
 
+@pytest.mark.slow
 def test_copies_and_states_of_such_layers() -> None:
     for layer in (
         weight_norm(linear()),

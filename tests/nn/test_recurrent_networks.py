@@ -86,6 +86,7 @@ def test_layouts_and_names_are_torchs() -> None:
     assert repr(nn.GRU(4, 5, bias=False)).startswith("GRU(4, 5, bias=False)")
 
 
+@pytest.mark.slow
 def test_a_state_goes_on_where_another_run_ended() -> None:
     network, x = nn.LSTM(IN, HIDDEN, num_layers=2), draw(T, N, IN)
     whole, end = network(x)
@@ -96,6 +97,7 @@ def test_a_state_goes_on_where_another_run_ended() -> None:
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("length", [2, 20])
 def test_a_step_has_the_same_kernels_at_every_length(length: int) -> None:

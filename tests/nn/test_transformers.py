@@ -70,6 +70,7 @@ def test_an_encoder_layer(norm_first: bool) -> None:
     derivative_holds(m, normal(2, 3, E))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm_first", [True, *rarely(False)])
 def test_a_decoder_layer(norm_first: bool) -> None:
     m, x, memory = (

@@ -139,6 +139,7 @@ def test_what_a_layer_is_made_with(name: str, step: int) -> None:
     check(calls(kind, required(kind, lambda: 2), step))
 
 
+@pytest.mark.thinned(to=50)
 @pytest.mark.parametrize(
     "name",
     [*(name for name in LAYERS if name not in ("Identity", "Transformer")), *rarely("Transformer")],
@@ -150,6 +151,7 @@ def test_what_a_layer_is_called_with(name: str, step: int) -> None:
     assert check(calls(layer.forward, required(layer.forward, lambda: wf.ones(2, 2)), step))
 
 
+@pytest.mark.thinned(to=45)
 @pytest.mark.parametrize("name", F.__all__)
 @STEP
 def test_what_a_function_is_called_with(name: str, step: int) -> None:

@@ -596,6 +596,7 @@ next(batches); next(batches)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_process_does_not_wait_long_for_a_data_set_that_hangs() -> None:
     script = """
 import time

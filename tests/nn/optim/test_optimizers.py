@@ -310,6 +310,7 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
 OPTIONS = [*((name, {}) for name in FORMULAS), *OTHERS]
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_seven_steps_follow_the_formula(name: str, options: dict[str, Any]) -> None:
     wanted = expected(FORMULAS[name], {"maximize": False, **DEFAULTS[name], **options})
