@@ -127,6 +127,7 @@ def test_words_between_commas_choose_and_every_name_is_one() -> None:
     assert all(bench.chosen(names, name)[0][0] == name for name in names)
 
 
+@pytest.mark.slow
 def test_a_limit_that_a_workload_beats_is_raised_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,6 +77,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_alone_it_prints_its_help(
     here: Callable[..., Told], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +247,7 @@ def test_the_help_lists_every_command(here: Callable[..., Told]) -> None:
     assert set(listed) == files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [("show", "x*y", "x=2", "y=3"), *rarely(("cache", "--stats"), ("--help",))]
 )

@@ -199,6 +199,7 @@ def check_network(seed: int) -> None:
             np.testing.assert_array_equal(got[name], w, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_network_trains_to_the_bits_of_the_interpreter() -> None:
     check_network(12)
 

@@ -74,6 +74,7 @@ def test_every_way_computes_the_same(name: str) -> None:
     assert expected is not None and expected.any()
 
 
+@pytest.mark.slow
 def test_kernels_are_told_by_lost_time_with_their_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_module, "LEAST", 0.0)
     x, w = whole(64, 300), whole(300, 500)

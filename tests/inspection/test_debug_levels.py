@@ -118,6 +118,7 @@ def test_other_levels_are_refused(text: str) -> None:
         options.PARSERS["debug"](text)
 
 
+@pytest.mark.slow
 def test_a_script_tells_times_on_stderr_as_it_ends(tmp_path: Path) -> None:
     env = {**os.environ, "WEFT_DEBUG": "1", "WEFT_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(

@@ -253,6 +253,7 @@ def test_a_large_graph_is_shown_soon_and_in_bounded_size(monkeypatch: pytest.Mon
     assert time.process_time() - start < 2 and size < 3_000_000
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_program_of_a_gpu_has_cuda_c() -> None:
     device()

@@ -78,6 +78,7 @@ def test_files_of_a_kernel_say_which_lines_it_computes_and_what_its_buffers_are(
         assert re.search(r"^\S+ out0 +writes +output 0 +float32\[64, 100\]", text, re.M), path
 
 
+@pytest.mark.slow
 def test_the_index_names_every_file_and_every_kernel(tmp_path):
     folder = wf.dump(training(), tmp_path)
     index = read(folder, "README.txt")
@@ -272,6 +273,7 @@ def test_a_graph_of_many_values_is_dumped(tmp_path):
 # ---------------------------------------------------------------- program and memory
 
 
+@pytest.mark.slow
 def test_calls_name_their_buffers_phases_and_chunks(tmp_path):
     text = read(wf.dump(training(512), tmp_path), "program.txt")
     assert re.search(r"^step 1  k1_\w+$", text, re.M) and re.search(

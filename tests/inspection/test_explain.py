@@ -316,6 +316,7 @@ def adam_step():
     return step, model, optimizer, (randn(16, 20), wf.tensor(np.arange(16) % 5))
 
 
+@pytest.mark.slow
 def test_a_call_of_a_jitted_function_is_explained_without_running():
     results = []
     for explains in (False, True):
@@ -566,7 +567,7 @@ LARGE = ["T1", "T3"]
 VECTOR = re.compile(r"^\s+v\w+\s.*%[yz]mm", re.M)
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.skipif(host().vector_bits < 256, reason="needs AVX2")
 @pytest.mark.parametrize("name", [*(n for n in WORKLOADS if n not in LARGE), *rarely(*LARGE)])
 def test_hot_loops_are_vector_code(name, tmp_path):

@@ -167,6 +167,7 @@ def test_neither_boxes_nor_edges_are_needed() -> None:
     assert layered([], [], GAP) == Layered(0, 0, [], [])
 
 
+@pytest.mark.slow
 def test_a_long_chain_needs_no_recursion() -> None:
     assert (
         layered([(10, 10)] * 5000, [(i, i + 1) for i in range(4999)], GAP).height == 5000 * 30 - 20

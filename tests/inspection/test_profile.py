@@ -162,6 +162,7 @@ def test_a_step_changes_nothing() -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_training_goes_on_as_if_nothing_had_been() -> None:
     losses = []
     for profiled in (False, True):

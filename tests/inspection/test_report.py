@@ -49,6 +49,7 @@ def test_complex_values_are_texts(tmp_path: Path) -> None:
     assert "(2+1j)" in str(shown)
 
 
+@pytest.mark.slow
 def test_kernels_are_measured_and_sum_to_a_run(tmp_path: Path) -> None:
     x = stored(300, 300)
     (program,) = document_in(wf.report((x @ x).softmax(axis=1), tmp_path / "page.html"))["programs"]

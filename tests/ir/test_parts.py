@@ -108,6 +108,7 @@ def compiled(outputs: list[wf.Tensor]) -> Compiled:
     return program
 
 
+@pytest.mark.slow
 def test_a_layer_its_gradient_and_the_updates_of_its_weights_are_one_part() -> None:
     program = compiled(step(["attention", "perceptron"], LAYERS, clip=False))
     roots = program.fused_graph
@@ -177,6 +178,7 @@ def test_parts_are_of_this_graph_and_of_no_other() -> None:
     assert all(n.op is not Op.ELSEWHERE for n in nodes)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "turn",
     [lambda x, w: (x * 2 - 1).sin() @ w, lambda x, w: x * 1.5 - x.cos()],
@@ -207,6 +209,7 @@ def test_parts_that_come_to_compute_one_value_are_joined() -> None:
     assert joined.is_whole and len(set(joined.roots)) == 2
 
 
+@pytest.mark.slow
 def test_words_of_a_seed_that_parts_evaluate_for_themselves_are_stored_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_sum_that_gains_nothing_stays_as_it_is() -> None:
         assert sums_apart(roots) == roots
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", [wf.float32, wf.bfloat16])
 def test_the_gradient_of_a_weight_used_three_times_is_three_contractions(dtype: wf.DType) -> None:
     rng = np.random.default_rng(0)

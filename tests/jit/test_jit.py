@@ -942,6 +942,7 @@ def test_lazy_and_jitted_steps_may_alternate() -> None:
     assert trained(make, alternating) == trained(make, lambda f: f)
 
 
+@pytest.mark.slow
 def test_a_step_with_the_same_outputs_has_the_same_program_key() -> None:
     def make() -> tuple[Any, list[wf.Tensor]]:
         wf.manual_seed(0)

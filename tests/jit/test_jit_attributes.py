@@ -73,6 +73,7 @@ def equal(a: Any, b: Any) -> None:
     np.testing.assert_array_equal(a.numpy(), b.numpy(), strict=True)
 
 
+@pytest.mark.thinned(to=20)
 @pytest.mark.parametrize(
     "changes",
     [

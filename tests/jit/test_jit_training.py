@@ -262,6 +262,7 @@ class Batch:
     name: str = "train"
 
 
+@pytest.mark.slow
 def test_batches_of_any_structure_train_alike() -> None:
     """A dict in any order of keys, dataclasses, nested: one trace each, the bits of plain
     arguments."""

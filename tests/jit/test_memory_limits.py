@@ -65,6 +65,7 @@ def plain() -> tuple[int, list[float]]:
     return bytes_, losses
 
 
+@pytest.mark.slow
 def test_what_fits_is_not_changed(plain: tuple[int, list[float]]) -> None:
     step = trainer(plain[0])
     assert [step(X).item() for _ in range(2)] == plain[1] and plan(step) == (plain[0], "")

@@ -90,6 +90,7 @@ def test_startup_prints_each_measurement_beside_its_target():
     )
 
 
+@pytest.mark.slow
 def test_training_prints_a_row_a_network():
     head, row = printed("training.py", "--only", "sine", "--rounds", "1", "--seconds", "0.01")
     assert head.startswith("us a step") and re.match(r"sine +\d+\.\d +\d+\.\d ", row)
@@ -116,6 +117,7 @@ def test_lazy_loops_print_a_row_a_loop():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("script", "arguments", "names"),

@@ -45,6 +45,7 @@ def test_a_loop_that_writes_nothing_in_place_is_left() -> None:
         lazy.realize()
 
 
+@pytest.mark.slow
 def test_values_in_place_are_those_after_an_iteration() -> None:
     p, q = (wf.tensor(np.zeros(1000, np.float32)) for _ in range(2))
     wf.realize(p, q)

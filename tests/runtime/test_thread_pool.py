@@ -239,6 +239,7 @@ def test_forked_child_may_start_its_own_workers(kernels):
         assert child_status(body) == 0
 
 
+@pytest.mark.slow
 @needs_pool
 def test_fork_while_another_thread_is_in_the_pool(kernels):
     stop = threading.Event()
