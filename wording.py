@@ -6,7 +6,7 @@ from __future__ import annotations
 
 def plural(count: int, word: str) -> str:
     """`1 kernel`, `2 kernels`."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
+    return f"{count} {word}{'' if str(count) == '1' else 's'}"
 
 
 def amount(n: float) -> str:

@@ -22,27 +22,27 @@ from functools import cached_property, partial
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import var
+from ...ir.graph.symbolic import Condition, Scope, Symbolic, scope_of
 from ...ir.kernels.kernel import Kernel
 from ...wording import plural
 from ..kernels.contraction import Problem, analyse, contiguous, read_once
 from ..kernels.loop_axes import extent
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
-from ..kernels.schedule import Estimate, Refusal, Schedule, always, choose
+from ..kernels.schedule import Estimate, Refusal, Schedule, always, best, choose, decide
 from ..llvm.target import Target
 from .chunks import Tuning
 from .contract.dot import lower_dot
 from .contract.empty import lower_empty
 from .contract.outer import lower_outer
 from .contract.packed import lower_packed
-from .contract.stream import lower_stream
+from .contract.stream import MOST_ROWS, lower_stream
 from .window.window import windows
 
 # rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row
 MIN_ROWS = 16
 FEW_ROWS = 8  # rows for which it does not even where k is short
 SHORT = 8  # vectors of k: dot products spend much of their time on adding up the lanes
-MOST_STREAM_ROWS = 48  # beyond, their sums do not stay in L1, and packing the matrix pays
 # level-2 caches that a matrix fills which does not wait for memory: with 2 to 24 rows and 0.7 MB a
 # packed product took 0.45 to 0.9 of the time on AVX2 (Zen 1, two threads), with 4 MB 0.85 to 1.35
 NEAR = 2
@@ -50,6 +50,7 @@ MOST_DOT_ROWS = 16  # beyond, the matrix is transposed while it is packed
 SCATTER = 16  # steps of k that cost as much as a store of one element of a vector
 COMBINE = 8  # vectors of k that cost as much as the sum of a vector's lanes
 MOST_STEPS = 12  # of k in an outer product
+IN_BLOCKS = "in blocks of k"
 LEAST_MATRIX = 1 << 12  # elements of the matrix below which nothing is bound by memory
 
 
@@ -86,8 +87,8 @@ class Contraction:
         other."""
         swapped = self.p.m > self.p.n
         p = _swapped(self.p) if swapped else self.p
-        if p.m > MOST_STREAM_ROWS:
-            return Refusal(f"{p.m} rows, at most {MOST_STREAM_ROWS}")
+        if p.m > MOST_ROWS:
+            return Refusal(f"{p.m} rows, at most {MOST_ROWS}")
         if p.m == p.n:
             return Refusal("as many rows as lanes")
         if min(p.n, p.k) <= MOST_STEPS or p.n * p.k < LEAST_MATRIX:
@@ -231,8 +232,39 @@ def lower_contraction(
 
 
 def _lowered(p: Problem, target: Target, tuning: Tuning) -> Lowered:
-    return (
-        tuning.choose(CONTRACTIONS, Contraction(p, target, tuning))
-        if p.reduced
-        else choose([ZEROS], p, tuning)
-    )
+    if not p.reduced:
+        return choose([ZEROS], p, tuning)
+    scope = scope_of(p.extents)
+    if scope is not None and not tuning.forced:
+        return _of_many_sizes(p, target, tuning, scope)
+    return tuning.choose(CONTRACTIONS, Contraction(p, target, tuning))
+
+
+def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> Lowered:
+    """The schedule that suits the sizes at hand, for all sizes around whose own schedule adds up in
+    the same order."""
+    c = Contraction(p, target, tuning)
+    with scope.at_hand():
+        decision = decide(CONTRACTIONS, c)
+        if decision.name == "outer" and isinstance(p.k, Symbolic):
+            decision = decide([Schedule("packed", packed)], c)
+        order = _order(c, decision.name)
+    if decision.name == "windows":
+        return choose(CONTRACTIONS, Contraction(p, target, tuning))
+
+    def adds_up_alike() -> bool:
+        c = Contraction(p, target, tuning)
+        return order == _order(c, best(CONTRACTIONS, c))
+
+    text = f"{p.kernel.name} adds up products {order}"
+    scope.guards[Condition(text, adds_up_alike)] = None
+    return decision.lowered()
+
+
+def _order(c: Contraction, name: str) -> str:
+    """In which a schedule adds up. All of k is a block in the outer schedule. So it may be in the
+    stream schedule, which is another one all the same: it is there for its speed."""
+    if name in ("outer", "packed"):
+        return IN_BLOCKS
+    swapped = isinstance(c.matrix, Matrix) and _reads_along_k(c.matrix) and c.matrix.swapped
+    return f"{name}, rows and lanes swapped" if swapped else name

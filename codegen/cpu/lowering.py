@@ -117,8 +117,13 @@ def why_lanes(operations: int, settings: Settings) -> str:
         return "chunks are forced"
     if isinstance(operations, Symbolic):
         return f"{operations} operations, which may be many"
-    least = min(loop_axes.TINY_WORK, settings.serial_work)
+    least = least_work(settings)
     return f"{operations} operations, from {least} on vectors pay" if operations >= least else ""
+
+
+def least_work(settings: Settings) -> int:
+    """Operations from which vectors pay."""
+    return min(loop_axes.TINY_WORK, settings.serial_work)
 
 
 def lower_kernel(
@@ -133,7 +138,10 @@ def lower_kernel(
     why = why_lanes(work(nodes), settings)
     if not why and any(in_blocks(n, settings.target) for n in nodes):
         why = "lanes add up its sums in blocks"
-    tuning = Tuning(settings.min_chunks, why, fastest, settings.strict, forced)
+    operations, least = work(nodes), least_work(settings)
+    tuning = Tuning(
+        settings.min_chunks, why, fastest, settings.strict, forced, lambda: operations >= least
+    )
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return lowered if why or why_lanes(sum(lowered.work), settings) else one_lane(lowered)
 

@@ -81,7 +81,7 @@ def next_rows(
         return []
     later = [Substitution({axis: at.substitute({loops[0]: var(loops[0]) + 1})}) for at in steps]
     hints = dict.fromkeys(h for r in roots for s in later for h in prefetches(s.node(r), lane))
-    return [replace(h, cache=2) for h in hints if _nbytes(h.buf) > target.l3]
+    return [replace(h, cache=2) for h in hints if value_of(_nbytes(h.buf)) > target.l3]
 
 
 def _nbytes(buf: Buf) -> int:

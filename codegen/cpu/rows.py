@@ -18,6 +18,7 @@ from math import prod
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.symbolic import Symbolic, is_same, value_of
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.loops.walk import postorder
@@ -161,7 +162,7 @@ class RowLowering(KernelAxes):
         row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
         lane = Var("l", block)
         by = self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group)
-        bounds = (part * block, n) if n % block else None
+        bounds = None if is_same(n % block, 0) else (part * block, n)
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         strict = self.tuning.strict
         if block <= STRAIGHT * self.width:
@@ -193,7 +194,8 @@ class RowLowering(KernelAxes):
         each."""
         others, n = [g for g in self.groups if g is not lane_group], loop_axes.extent(lane_group)
         rows = prod(loop_axes.extent(g) for g in others)
-        block = n if rows > 1 else min(n, max(SHORT_BLOCK, -(-n // loop_axes.MAX_CHUNKS)))
+        most = max(SHORT_BLOCK, -(-value_of(n) // loop_axes.MAX_CHUNKS))
+        block = n if rows > 1 else most if isinstance(n, Symbolic) else min(n, most)
         parts = -(-n // block)
         chunk = Chunks(rows * parts, self.work() / max(1, rows * parts), self.tuning.min_chunks)
         row, part = (
@@ -206,9 +208,8 @@ class RowLowering(KernelAxes):
         body = in_registers(self.stages(axes), self._unrolled)
         what = "short reductions in registers" if self.reduces else "short rows unrolled"
         text = f": lanes over an outer axis of {n}, {what}, {chunk.describe()}"
-        return self._finish(
-            chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text
-        )
+        total = None if is_same(n % block, 0) else n
+        return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, total)], text)
 
     def _unrolled(self, loop: RowLoop) -> list[Stmt]:
         if self.tuning.strict or not loop.reductions:
@@ -216,7 +217,9 @@ class RowLowering(KernelAxes):
         return unrolled(loop, self._apart(loop))
 
     def _apart(self, loop: RowLoop) -> int:
-        return loop_axes.apart(loop.axes[-1].extent, self.target.lanes(32)) if loop.axes else 1
+        if not loop.axes:
+            return 1
+        return loop_axes.apart(loop.axes[-1].extent, self.target.lanes(32), len(loop.axes) == 1)
 
     def _column_nest(
         self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None

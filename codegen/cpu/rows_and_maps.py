@@ -8,16 +8,18 @@ from functools import partial
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Var
+from ...ir.graph.symbolic import Condition, NotSymbolic
 from ...ir.kernels.kernel import Kernel
 from ...wording import plural
 from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
 from ..kernels.row_classes import axes_by_class, terms_of
-from ..kernels.schedule import Estimate, Refusal, Schedule
+from ..kernels.schedule import Estimate, Refusal, Schedule, best
 from ..kernels.stages import UNROLLED
 from ..llvm.target import Target
 from .chunks import Tuning
+from .row_order import has_order
 from .rows import RowLowering
 
 # cycles for the lanes of a vector; a max hands on NaN
@@ -51,7 +53,7 @@ def rows(k: RowLowering) -> Estimate | Refusal:
     one_row = not k.tuning.tiny and k.outer_lanes[0] is None
     if refusal := None if one_row else _refused(k, reduces=True):
         return refusal
-    cycles = k.inner_cost(COMBINING, PARTIAL) if k.steps <= UNROLLED else k.inner_cost()
+    cycles = k.inner_cost(COMBINING, PARTIAL) if k.has_few_steps else k.inner_cost()
     return Estimate(k.rows, cycles, UNIT)
 
 
@@ -61,7 +63,7 @@ def short(k: RowLowering) -> Estimate | Refusal:
     if refusal := _refused(k, reduces=True):
         return refusal
     steps = Refusal(f"{k.steps} steps of reductions, at most {UNROLLED} stand in a row")
-    return _over_outer(k, k.short) if k.steps <= UNROLLED else steps
+    return _over_outer(k, k.short) if k.has_few_steps else steps
 
 
 def columns(k: RowLowering) -> Estimate | Refusal:
@@ -70,7 +72,7 @@ def columns(k: RowLowering) -> Estimate | Refusal:
         return refusal
     of = " of reductions" if k.reduces else ""
     steps = Refusal(f"{plural(k.steps, 'step')}{of} can stand in a row")
-    return _over_outer(k, k.columns) if k.steps > UNROLLED else steps
+    return _over_outer(k, k.columns) if not k.has_few_steps else steps
 
 
 def _refused(k: RowLowering, reduces: bool) -> Refusal | None:
@@ -108,9 +110,41 @@ def lower_rows(
     classes = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
     terms, places = terms_of(classes), place_values(kernel, strides)
     lowered = in_phases(
-        [
-            tuning.choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes))
-            for axes in classes
-        ]
+        [_chosen(RowLowering(kernel, places, target, tuning, axes), tuning) for axes in classes]
     )
     return replace(lowered, terms=terms)
+
+
+# the order in which a schedule adds up terms that are rows in memory, and others
+ORDERS = {
+    "tiny": ("lanes", "steps"),
+    "short": ("lanes", "steps"),
+    "rows": ("lanes", "lanes"),
+    "columns": ("steps", "steps"),
+}
+
+
+def _chosen(k: RowLowering, tuning: Tuning) -> Lowered:
+    """By the best schedule; for symbolic extents the best of those that add up in the same order as
+    the best one for any size that the program serves."""
+    scope, kinds = k.scope, {r.in_rows for r in k.reductions if has_order(r)}
+    if scope is None or not kinds:
+        return tuning.choose(ROWS_AND_MAPS, k)
+
+    def order(name: str) -> list[str]:
+        in_rows, others = ORDERS[name]
+        return [order for kind, order in ((True, in_rows), (False, others)) if kind in kinds]
+
+    def order_here() -> list[str]:
+        if not tuning.is_large():
+            return order("tiny")
+        return order(best(ROWS_AND_MAPS, k.again(k.target, tuning.strict)))
+
+    with scope.at_hand():
+        wanted = order_here()
+    text = f"{k.kernel.name} adds up in the order of {' and '.join(wanted)}"
+    scope.guards[Condition(text, lambda: order_here() == wanted)] = None
+    able = [s for s in ROWS_AND_MAPS if s.name in ORDERS and order(s.name) == wanted]
+    if not any(isinstance(s.estimate(k), Estimate) for s in able):
+        raise NotSymbolic(f"{k.kernel.name}: only {' and '.join(s.name for s in able)} would do")
+    return tuning.choose(able, k)

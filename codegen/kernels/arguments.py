@@ -1,9 +1,10 @@
-"""Symbolic extents of loops as arguments. In: the loops of a kernel over sizes that are not known.
-Out: the same with a Param for each.
+"""Symbolic integers in loops as arguments. In: the loops of a kernel over sizes that are not known.
+Out: the same with a Param for each symbol and quotient.
 
-    for k < ⟨n⟩ serial    ->    for k < n (at most 1099511627776) serial
+    for k < ⟨n⟩ serial: sum += x[⟨n⟩*g + k]    ->    for k < n0 serial: sum += x[n0*g + k]
 
-So the code is the same for all sizes, and for all programs in which an extent is an argument.
+So the code is the same for all sizes, and for all programs that have other extents there. It knows
+of an argument only how great it is at least.
 """
 
 from __future__ import annotations
@@ -11,73 +12,128 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...ir.graph.index import Index, Var, var
-from ...ir.graph.symbolic import Symbolic
-from ...ir.loops.loop import Extent, For, If, Param, Stmt
+from ...ir.graph.graph import Node, scalar_node
+from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Term, Var
+from ...ir.graph.op import Op
+from ...ir.graph.symbolic import (
+    Argument,
+    Atom,
+    NotSymbolic,
+    Symbolic,
+    argument,
+    of_atom,
+    polynomial,
+)
+from ...ir.loops.loop import UNROLL, Check, Extent, For, Param, Stmt
 from ...ir.loops.walk import Substitution
 from .lowered import Lowered
 
-MOST = 1 << 40  # iterations of a loop: more than there are of any size
-
 
 def with_arguments(lowered: Lowered) -> Lowered:
-    """Loops whose extents are numbers or arguments. What else is symbolic stays so, and is refused
-    where a kernel gets its name (ir/loops/text.py: key)."""
+    """Loops of arguments; the sizes of scratch memory stay as they are, and are refused where a
+    kernel gets its name if they are symbolic (ir/loops/text.py: key)."""
     loops = lowered.loops
     if not any(isinstance(b.size, Symbolic) for b in loops.buffers):
         return lowered
     made = _Arguments(param.name for param in loops.params)
     phases = [made.loop(phase) for phase in loops.phases]
-    if not made.params:
-        return lowered
-    by = Substitution(made.variables)
-    phases = [replace(phase, body=by.body(phase.body)) for phase in phases]
-    params = (*loops.params, *made.params.values())
+    params = (*loops.params, *(Param(a.name, a) for a in made.arguments.values()))
     return replace(
         lowered,
         loops=replace(loops, phases=phases, params=params),
-        params=(*lowered.params, *made.params),
+        params=(*lowered.params, *map(of_atom, made.arguments)),
     )
 
 
-class _Arguments:
-    """`params` by what they stand for; `variables` that are replaced, as their extents may be any
-    number."""
+class _Arguments(Substitution):
+    """`arguments` by what they stand for."""
 
     def __init__(self, taken: Iterable[str]) -> None:
-        self.params: dict[Symbolic, Param] = {}
-        self.variables: dict[Var, Index] = {}
+        super().__init__({})
+        self.arguments: dict[Atom, Argument] = {}
+        self._variables: dict[Var, Var] = {}
         self._taken = set(taken)
 
+    def number(self, x: int) -> int:
+        """An integer of arguments."""
+        return polynomial(x, self._argument)
+
+    def _argument(self, atom: Atom) -> Atom:
+        if atom not in self.arguments:
+            number = len(self.arguments)
+            name = f"n{number}"
+            if name in self._taken:
+                raise NotSymbolic(f"there is another {name}")
+            low = atom.bounds[0]
+            least = int(low) if low >= 0 else None
+            self.arguments[atom] = argument(name, least, number)
+        return self.arguments[atom]
+
     def extent(self, e: Extent) -> Extent:
-        if not isinstance(e, Symbolic):
-            return e
-        if e not in self.params:
-            name = next(n for i in range(99) if (n := f"n{i or ''}") not in self._taken)
-            self._taken.add(name)
-            self.params[e] = Param(name)
-        return self.params[e]
+        """Of a loop."""
+        return e if isinstance(e, Param) else self.number(e)
 
     def variable(self, v: Var) -> Var:
+        """The same, or one whose extent is an argument."""
         if not isinstance(v.extent, Symbolic):
             return v
-        if v not in self.variables:
-            self.variables[v] = var(Var(v.name, MOST))
-        new = self.variables[v].as_var
-        assert new is not None
-        return new
+        if v not in self._variables:
+            self._variables[v] = Var(v.name, self.number(v.extent))
+        return self._variables[v]
+
+    def _replaced(self, n: Node) -> Node:
+        if n.op is Op.CONST and isinstance(n.arg, Symbolic):
+            return scalar_node(Op.VAR, (), Index(const=self.number(n.arg)), n.dtype)
+        return super()._replaced(n)
+
+    def index(self, index: Index) -> Index:
+        """Its coefficients, too."""
+        terms = {self._term(t): self.number(c) for t, c in index.terms}
+        const = self.number(index.const)
+        pairs = zip(terms.items(), index.terms, strict=True)
+        if const is index.const and all([t is s and c is d for (t, c), (s, d) in pairs]):
+            return index
+        return Index(terms, const)
+
+    def _term(self, t: Term) -> Term:
+        match t:
+            case Var():
+                return self.variable(t)
+            case Gathered(n, extent):
+                return Gathered(self.node(n), self.number(extent))
+            case Div(index, by):
+                new, by_ = self.index(index), self.number(by)
+                return t if new is index and by_ is by else Div(new, by_)
+            case Mod(index, by):
+                new, by_ = self.index(index), self.number(by)
+                return t if new is index and by_ is by else Mod(new, by_)
+        raise AssertionError(t)
+
+    def mask(self, mask: Mask) -> Mask:
+        """Its bounds, too."""
+        return tuple(
+            [Range(self.index(r.index), self.number(r.lo), self.number(r.hi)) for r in mask]
+        )
 
     def loop(self, s: For) -> For:
-        total = None if s.total is None else self.extent(s.total)
-        body = [self.statement(t) for t in s.body]
+        """Its extent, too."""
+        if s.kind == UNROLL and isinstance(s.extent, Symbolic):
+            raise NotSymbolic(f"a loop of {s.extent} iterations would be unrolled")
         return replace(
-            s, var=self.variable(s.var), extent=self.extent(s.extent), total=total, body=body
+            s,
+            var=self.variable(s.var),
+            extent=self.extent(s.extent),
+            total=None if s.total is None else self.extent(s.total),
+            base=self.index(s.base),
+            body=self.body(s.body),
         )
 
     def statement(self, s: Stmt) -> Stmt:
         match s:
             case For():
                 return self.loop(s)
-            case If():
-                return replace(s, body=[self.statement(t) for t in s.body])
-        return s
+            case Check():
+                new = super().statement(s)
+                assert isinstance(new, Check)
+                return replace(new, extent=self.number(s.extent))
+        return super().statement(s)

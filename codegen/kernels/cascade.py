@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ...ir.graph.graph import scalar_node
 from ...ir.graph.index import Index, Var, var
 from ...ir.graph.op import Op
+from ...ir.graph.symbolic import Symbolic
 from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
 from .loop_axes import grouped, nest
@@ -24,6 +25,7 @@ TERMS = (
     8  # that an accumulator adds up; as rows at once, memory serves several streams faster than one
 )
 LANE_TERMS = 32  # that each lane of a vector does
+LEVELS = 5  # of blocks of an axis of any length
 
 Loop = Callable[[Var, list[Stmt]], For]  # a loop over a variable
 # adds the elements of the second accumulator to those of the first
@@ -68,28 +70,43 @@ def cascade_groups(
     out: list[Stmt] = []
     for axes, steps in grouped(axis, TERMS):
         body = [terms(axes, steps)]
-        out += _along(axes[0], body, fold, False) if axes else body
+        if len(steps) == 1 and axes:  # what is left over, a number of steps that is not known
+            out += _in_part([_serial(axes[0], body)], axes, fold)
+        else:
+            out += _along(axes[0], body, fold, False) if axes else body
     return _in_part(out, [axis], fold) if inside and axis.extent > 1 else out
 
 
-def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool) -> list[Stmt]:
+def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool, level: int = 1) -> list[Stmt]:
     if not _sums(body, axis):
         return [_serial(axis, body)]
-    if axis.extent > TERMS:
-        return _blocks(axis, TERMS, _serial, body, fold, inside)
+    if _is_long(axis.extent, level):
+        return _blocks(axis, TERMS, _serial, body, fold, inside, level)
     loop: list[Stmt] = [_serial(axis, body)]
     return _in_part(loop, [axis], fold) if inside and axis.extent > 1 else loop
 
 
+def _is_long(extent: int, level: int) -> bool:
+    """Does an axis have blocks? One of any length has blocks of several levels: those of a level
+    that it does not reach are none, and nothing is added to their sums."""
+    return (level < LEVELS and isinstance(extent, Symbolic)) or extent > TERMS
+
+
 def _blocks(
-    axis: Var, size: int, loop: Loop, body: list[Stmt], fold: Fold, inside: bool
+    axis: Var,
+    size: int,
+    loop: Loop,
+    body: list[Stmt],
+    fold: Fold,
+    inside: bool,
+    level: int = 1,
 ) -> list[Stmt]:
     """A loop over the blocks of an axis, with accumulators of their own, then over what is left."""
     count, rest = divmod(axis.extent, size)
     block, place, last = Var(f"{axis.name}b", count), Var(axis.name, size), Var(axis.name, rest)
     one = loop(place, Substitution({axis: var(block) * size + var(place)}).body(body))
-    out = _along(block, _in_part([one], [block, place], fold), fold, False)
-    if rest:
+    out = _along(block, _in_part([one], [block, place], fold), fold, False, level + 1)
+    if isinstance(rest, Symbolic) or rest:
         out += _in_part(
             [loop(last, Substitution({axis: var(last) + count * size}).body(body))], [last], fold
         )

@@ -19,6 +19,7 @@ from math import prod
 from ...ir.graph.graph import Node, const, node
 from ...ir.graph.index import Index, Var, mask_of, unravel, var
 from ...ir.graph.op import Op
+from ...ir.graph.symbolic import value_of
 from ...ir.kernels.box import box_of
 from ...ir.kernels.kernel import Kernel, Unit, join, zero_outside
 from ...ir.kernels.pooled_epilogue import pooled_vars
@@ -76,6 +77,11 @@ class Problem:
     def terms(self) -> int:
         """The products that are added up."""
         return groups_extent(self.batch) * self.m * self.n * self.k if self.reduced else 0
+
+    @property
+    def extents(self) -> tuple[int, int, int, int]:
+        """Of batch, rows, lanes and k."""
+        return groups_extent(self.batch), self.m, self.n, self.k
 
     @property
     def itself(self) -> dict[Var, Index]:
@@ -141,7 +147,7 @@ def groups_extent(groups: AxisGroups) -> int:
 
 def lies_beyond(p: Problem, value: Node, cache: int) -> bool:
     """Whether the lane factor does not stay in a cache of so many bytes."""
-    return groups_extent(p.batch) * p.n * p.k * itemsize_in_memory(value) > cache
+    return value_of(groups_extent(p.batch) * p.n * p.k) * itemsize_in_memory(value) > cache
 
 
 def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Lanes) -> list[Problem]:

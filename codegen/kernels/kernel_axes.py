@@ -9,15 +9,18 @@ of the kernel over them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
+from typing import Self
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, node
 from ...ir.graph.index import Index, Var, row_major_strides, unravel, var
 from ...ir.graph.op import Op
+from ...ir.graph.symbolic import NotSymbolic, Scope, Symbolic, is_unknown, value_of
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
@@ -229,7 +232,7 @@ class KernelAxes:
             ]
             count = prod(loop_axes.extent(g) for g in groups)
             each_row = self._combining(signature, combining or {})
-            if count % self.width:
+            if value_of(count) % self.width:
                 each_row += partial * len(touching)
             cost = self.group_cost(groups[-1], touching or self.accesses)
             cost += each_row / -(-count // self.width)
@@ -247,9 +250,34 @@ class KernelAxes:
         """Of all reductions of a row together."""
         return sum(prod(v.extent for v in loop.axes) for s in self.probe for loop in s.loops)
 
+    @property
+    def scope(self) -> Scope | None:
+        """That of its symbolic extents, if it has such."""
+        inner = [v for axes in self.inner.values() for v in axes]
+        extents = [v.extent for v in (*self.outer, *inner)]
+        return next((e.scope for e in extents if isinstance(e, Symbolic)), None)
+
+    @property
+    def reductions(self) -> list[Reduction]:
+        """Of all its stages."""
+        return [r for s in self.probe for r in reductions_of(s)]
+
+    def again(self, target: Lanes, in_order: bool) -> Self:
+        """The same, weighed for the values that symbols have."""
+        other = copy(self)
+        for name in ("outer_lanes", "steps"):
+            other.__dict__.pop(name, None)
+        other.weigh(target, in_order)
+        return other
+
+    @property
+    def has_few_steps(self) -> bool:
+        """Can they stand in a row?"""
+        return not is_unknown(self.steps) and self.steps <= UNROLLED
+
     def group_cost(self, group: list[Var], accesses: list[Access]) -> float:
         """Of the last variable of a collapsed group: it is the fastest of the group."""
-        rows = bool(self.inner) and self.steps <= UNROLLED
+        rows = bool(self.inner) and self.has_few_steps
         return loop_axes.lane_cost(group[-1], loop_axes.extent(group), accesses, self.width, rows)
 
     def _own_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
@@ -332,7 +360,9 @@ def row_statements(loop: RowLoop) -> list[Stmt]:
 
 def combined(r: Reduction, axis: Var, steps: list[Index], at: Index) -> Reduce:
     """Several steps of an inner axis as one Reduce into acc[at]: their values, the first added to
-    the second, and so on."""
+    the second, and so on. A single one is rounded first, as several are."""
+    if r.kind == "mul" and r.value.dtype.is_float and isinstance(axis.extent, Symbolic):
+        raise NotSymbolic("floats are multiplied several at once, as many as their number says")
     values = [Substitution({axis: step}).node(r.value) for step in steps]
     op = (
         Op.OR
@@ -342,4 +372,4 @@ def combined(r: Reduction, axis: Var, steps: list[Index], at: Index) -> Reduce:
     total = values[0]
     for value in values[1:]:
         total = node(op, (total, value))
-    return r.into(r.acc, at, total)
+    return replace(r, rounded=True).into(r.acc, at, total)

@@ -11,7 +11,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Gathered, Index, Mod, Range, Var, stretch, var
 from ...ir.graph.op import Op
-from ...ir.graph.symbolic import Symbolic, value_of
+from ...ir.graph.symbolic import Symbolic, is_same, is_unknown, value_of
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
 from ...ir.loops.walk import postorder
@@ -25,6 +25,7 @@ TINY_WORK = (
 CHEAP = 12
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
 MOST_COLUMNS = 16  # elements of rows that are loaded as vectors and sorted, one row per lane
+UNKNOWN_APART = 8  # times the cost of an element a lane: lanes would be built one by one
 NEAR = 4  # elements from lane to lane that still share cache lines
 BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
 LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
@@ -80,7 +81,7 @@ def collapse(
         short = (
             stretched
             and v is axes[-1]
-            and not isinstance(v.extent, Symbolic)
+            and not is_unknown(v.extent)
             and v.extent in STRETCH
             and any(i.coef(v) == 1 for i in indices)
         )
@@ -150,6 +151,8 @@ def _access_cost(a: Access, v: Var, width: int, rows: bool) -> float:
     if divides(a.index, v) or any(isinstance(t, Gathered) for t, _ in a.index.terms):
         return width
     apart = abs(a.index.coef(v))
+    if is_unknown(apart):
+        return UNKNOWN_APART * width
     along = [t.extent for t, c in a.index.terms if isinstance(t, Var) and c == 1]
     if rows and 1 < apart <= MOST_COLUMNS and apart in along:
         return 1 + _sorting_steps(apart)
@@ -175,7 +178,7 @@ def chunks(rows: int, row_work: float, minimum: int, most: int = MAX_CHUNKS) -> 
         size *= 2
     if minimum > 1:
         size = min(size, max(1, rows // minimum))
-    return -(-rows // size) if rows else 1, size
+    return -(-rows // size) if is_unknown(rows) or rows else 1, size
 
 
 def power_of_two(n: float) -> int:
@@ -186,21 +189,21 @@ def power_of_two(n: float) -> int:
 def unroll(body_work: int, n: int, width: int) -> int:
     """Vectors a step: four for cheap bodies, two for an exponential, one for long ones."""
     best = 4 if body_work <= CHEAP else 2 if body_work <= 60 else 1
-    while best > 1 and n < best * width:
+    while best > 1 and not isinstance(n, Symbolic) and n < best * width:
         best //= 2
     return best
 
 
-def apart(n: int, width: int) -> int:
+def apart(n: int, width: int, once: bool = False) -> int:
     """Partial sums of n terms that lie along the lanes, of which `width` are in a vector: four
     vectors, fewer for short rows.
 
     It follows from n and the target alone, and so does the order of the sum: term i is added to
     partial sum i mod `apart`, in blocks, and then the upper half of the partial sums to the lower
-    half.
+    half. Where that happens `once`, more partial sums than terms change nothing.
     """
     count = 4 * width
-    while count > width and n < count:
+    while count > width and not (once and isinstance(n, Symbolic)) and n < count:
         count //= 2
     return count
 
@@ -209,9 +212,9 @@ def lane_block(n: int, itemsize: int, others: int, most: int = BLOCK_BYTES) -> i
     """Lanes of a block of n: as many as `most` bytes hold, fewer where there would be too few
     blocks."""
     size = power_of_two(max(LEAST_BLOCK_BYTES, min(most, BLOCK_BYTES)))
-    while size > LEAST_BLOCK_BYTES and others * -(-n * itemsize // size) < LANE_BLOCKS:
+    while size > LEAST_BLOCK_BYTES and value_of(others * -(-n * itemsize // size)) < LANE_BLOCKS:
         size //= 2
-    return min(n, size // itemsize)
+    return size // itemsize if isinstance(n, Symbolic) else min(n, size // itemsize)
 
 
 def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
@@ -228,8 +231,13 @@ def grouped(axis: Var, count: int) -> list[tuple[list[Var], list[Index]]]:
     groups, rest = divmod(axis.extent, count)
     step = Var(axis.name, groups)
     out: list[tuple[list[Var], list[Index]]] = (
-        [([step], [var(step) * count + s for s in range(count)])] if groups else []
+        [([step], [var(step) * count + s for s in range(count)])]
+        if isinstance(groups, Symbolic) or groups
+        else []
     )
+    if isinstance(rest, Symbolic):
+        last = Var(axis.name, rest)
+        return [*out, ([last], [var(last) + groups * count])]
     return [*out, ([], [Index(const=groups * count + r) for r in range(rest)])] if rest else out
 
 
@@ -256,14 +264,16 @@ def fresh(axes: Sequence[Var]) -> list[Var]:
 def cut(first: Index, total: int, size: int) -> tuple[Index, int | None]:
     """(base, total) of a loop over `size` of `total` steps from the first on, of which the last
     part may have fewer."""
-    return (first, total) if total % size else (Index(), None)
+    return (Index(), None) if is_same(total % size, 0) else (first, total)
 
 
 def in_last(part: Index, last: int, body: list[Stmt]) -> Stmt:
     """The body in the last of several parts, which is where what is left over stands; as one
     statement, with its own scratch."""
     return (
-        If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
+        For(Var("once", 1), 1, SERIAL, body)
+        if is_same(last, 0)
+        else If((Range(part, last, last + 1),), body)
     )
 
 

@@ -6,7 +6,7 @@ A target lists its schedules: `CPU` in codegen/cpu/lowering.py, `CUDA` in codege
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, ParamSpec
@@ -68,16 +68,48 @@ def always(lower: Callable[P, Lowered]) -> Callable[P, Estimate]:
     return estimate
 
 
+@dataclass(frozen=True)
+class Decision:
+    """For a schedule."""
+
+    estimate: Estimate
+    choice: Choice
+
+    @property
+    def name(self) -> str:
+        """Of the schedule."""
+        return self.choice.schedule
+
+    def lowered(self) -> Lowered:
+        """The problem in it."""
+        return _named(self.name, self.estimate.lower(), self.choice)
+
+
 def choose(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) -> Lowered:
-    """The problem in the schedule of the fewest cycles, the first in the list of equals."""
+    """The problem in the schedule that suits it."""
+    return decide(schedules, *args, **kwargs).lowered()
+
+
+def decide(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) -> Decision:
+    """For the schedule of the fewest cycles, the first in the list of equals."""
     answers = {s.name: s.estimate(*args, **kwargs) for s in schedules}
     estimates = {name: a for name, a in answers.items() if isinstance(a, Estimate)}
-    name = min(estimates, key=lambda name: estimates[name].cycles)
+    name = _cheapest(estimates)
     others = {
         other: _why_not(a, name, estimates[name]) for other, a in answers.items() if other != name
     }
     ways = {way: len(a.ways) for way, a in answers.items() if a.ways}
-    return _named(name, estimates[name].lower(), Choice(name, others, ways))
+    return Decision(estimates[name], Choice(name, others, ways))
+
+
+def best(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) -> str:
+    """The name of the schedule that `choose` would take."""
+    answers = {s.name: s.estimate(*args, **kwargs) for s in schedules}
+    return _cheapest({name: a for name, a in answers.items() if isinstance(a, Estimate)})
+
+
+def _cheapest(estimates: Mapping[str, Estimate]) -> str:
+    return min(estimates, key=lambda name: estimates[name].cycles)
 
 
 def force(

@@ -16,11 +16,13 @@ from math import prod
 from ...ir.graph.graph import Node, is_deviation_squared
 from ...ir.graph.index import Index, Var, row_major, var
 from ...ir.graph.op import ELEMENTWISE, Op
+from ...ir.graph.symbolic import Symbolic, value_of
 from ...ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
 from ...ir.loops.loop import REG, SCRATCH, Buf, Reduce
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]
+ROOM = 8  # times a row whose length is not known: longer ones have a program of their own
 UNROLLED = 32  # steps of short reductions that may stand in a row
 EXPENSIVE = 8  # operations from which a value is kept in scratch rather than computed again
 
@@ -222,15 +224,19 @@ class StageBuilder:
         for u in self._frontier(number):
             signature, by = self._inner(u)
             size = prod(signature) * u.node.dtype.itemsize
-            if signature not in loops or size > self.axes.scratch_bytes:
+            room = self.axes.scratch_bytes
+            if isinstance(size, Symbolic):
+                room = min(room, ROOM << value_of(size).bit_length())
+            if signature not in loops or size > room:
                 continue
+            size = room if isinstance(size, Symbolic) else size
             at = self._position(u, by)
             axes = loops[signature].axes
             position = row_major([var(v) for v in axes], [v.extent for v in axes])
             buf = Buf(
                 f"{u.node.op.value}_row{len(self.saved)}",
                 u.node.dtype,
-                prod(signature),
+                size // u.node.dtype.itemsize,
                 self.axes.keep,
                 u.node.site,
             )

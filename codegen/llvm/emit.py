@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var
 from ...ir.graph.site import NOWHERE, provenance
+from ...ir.graph.symbolic import is_same
 from ...ir.loops.loop import (
     Alloc,
     Buf,
@@ -22,6 +23,7 @@ from ...ir.loops.loop import (
     For,
     If,
     Loops,
+    Param,
     Prefetch,
     Stmt,
     Store,
@@ -254,7 +256,7 @@ class Emitter(Simple):
 
     def lanes_loop(self, s: For) -> None:
         n, w = self.trips(s), self.fn.plan.widths[s.var]
-        if s.extent == 1:
+        if not isinstance(s.extent, Param) and is_same(s.extent, 1):
             with self.maybe(self.unless_empty(n)):
                 self.body(self.substituted(s, 0) if n.text != "0" else [])
         elif straight_groups(s, w) is not None:
@@ -393,8 +395,10 @@ def _bind_arguments(emitter: Emitter, loops: Loops, phase: For) -> None:
     extents = [e for s in inside if isinstance(s, For) for e in (s.extent, s.total)]
     extents += [s.site for s in inside if isinstance(s, Check)]
     for slot, param in enumerate(loops.params, len(loops.buffers)):
-        if param in extents:
+        if param in extents or param.atom is not None:
             emitter.params[param] = emitter.w.argument("i64", slot, names.name(param))
+        if param.atom is not None:
+            emitter.w.arguments[param.atom] = emitter.params[param]
     if any(isinstance(s, Check) for s in inside):
         emitter.status = emitter.w.argument("ptr", len(loops.buffers) + len(loops.params), "status")
 

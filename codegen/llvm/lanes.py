@@ -14,6 +14,7 @@ from math import gcd
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var, stretch
 from ...ir.graph.op import Op
+from ...ir.graph.symbolic import NotSymbolic, Symbolic, is_below
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import any_below, index_values, variables
 from .values import Val, integer, iota
@@ -64,7 +65,10 @@ class Lanes:
             step = self._term_stride(term)
             if step is None:
                 return None
-            total += coef * step
+            if step:
+                total += coef * step
+        if isinstance(total, Symbolic):
+            raise NotSymbolic(f"lanes would be {total} elements apart")
         return total
 
     def stretch(self, index: Index) -> int | None:
@@ -92,6 +96,8 @@ class Lanes:
 
     def _within(self, index: Index, step: int, by: int) -> bool:
         """Whether no two lanes of a group lie in different blocks of `by`."""
+        if isinstance(by, Symbolic) or any(isinstance(c, Symbolic) for _, c in index.terms):
+            return False
         block = gcd(by, index.const)
         for term, coef in index.terms:
             block = gcd(block, coef * self.w if term is self.var else coef)
@@ -134,11 +140,17 @@ def _block(scope: Scope, term: Div | Mod | Gathered | Var, group: int) -> Val:
 
 def _clamped(w: Writer, v: Val, extent: int) -> Val:
     """0 where a gathered index is out of range: a Check reports it, memory stays safe."""
-    return w.select(w.compare("ult", v, integer(extent)), v, integer(0))
+    return w.select(w.compare("ult", v, w.number(extent)), v, integer(0))
 
 
 def _divide(w: Writer, v: Val, by: int, least: int) -> Val:
     """floor(v / by), knowing v >= least."""
+    if isinstance(by, Symbolic):
+        if not is_below(-1, least):
+            raise NotSymbolic(f"a quotient of what may be negative by {by}")
+        return w.binary("udiv", v, w.splat(w.number(by, int(v.type[1:])), v.w))
+    if isinstance(least, Symbolic):
+        least = 0 if is_below(-1, least) else int(least)
     if least >= 0:
         return w.binary("udiv", v, Val(str(by), v.type))
     if by & (by - 1) == 0:
@@ -151,7 +163,7 @@ def _divide(w: Writer, v: Val, by: int, least: int) -> Val:
 
 
 def _remainder(w: Writer, v: Val, by: int, least: int) -> Val:
-    if by & (by - 1) == 0:
+    if not isinstance(by, Symbolic) and by & (by - 1) == 0:
         return w.binary("and", v, Val(str(by - 1), v.type))
     return w.binary("sub", v, w.mul(_divide(w, v, by, least), by))
 
@@ -169,7 +181,7 @@ def scalar_index(scope: Scope, index: Index, group: int, shifted: bool = False) 
     total = integer(0)
     for part in _ordered_terms(scope, index, group):
         total = scope.writer.add(total, part)
-    return scope.writer.add(total, integer(index.const))
+    return scope.writer.add(total, scope.writer.number(index.const))
 
 
 def pointer(scope: Scope, base: Val, elem: str, index: Index, group: int) -> Val:
@@ -183,7 +195,7 @@ def pointer(scope: Scope, base: Val, elem: str, index: Index, group: int) -> Val
         if part.level > pending.level and pending.text != "0":
             ptr, pending = w.offset(ptr, elem, pending), integer(0)
         pending = w.add(pending, part)
-    return w.offset(w.offset(ptr, elem, pending), elem, integer(index.const))
+    return w.offset(w.offset(ptr, elem, pending), elem, w.number(index.const))
 
 
 _LIMIT = 1 << 31
@@ -191,6 +203,9 @@ _LIMIT = 1 << 31
 
 def index_bits(index: Index) -> int:
     """32 where every step of its evaluation fits, else 64."""
+    bounds = [b for t, _ in index.terms for b in t.bounds]
+    if any(isinstance(x, Symbolic) for x in (index.const, *bounds, *(c for _, c in index.terms))):
+        return 64
     size = abs(index.const) + sum(abs(c) * (1 + max(map(abs, t.bounds))) for t, c in index.terms)
     inner = [t.index for t, _ in index.terms if isinstance(t, Div | Mod)]
     return 32 if 2 * size < _LIMIT and all(index_bits(i) == 32 for i in inner) else 64
@@ -269,7 +284,11 @@ def far_ranges(mask: Mask, index: Index) -> Mask:
     def reach(r: Range) -> int:
         return r.beyond * max((abs(coefs.get(t, 0) // c) for t, c in r.index.terms), default=0)
 
-    return tuple(r for r in mask if reach(r) >= FAR)
+    def is_far(r: Range) -> bool:
+        steps = [c for t, k in r.index.terms for c in (k, coefs.get(t, 0))]
+        return any(isinstance(c, Symbolic) for c in steps) or reach(r) >= FAR
+
+    return tuple(r for r in mask if is_far(r))
 
 
 def any_live(scope: Scope, mask: Mask, group: int) -> Val | None:
@@ -291,11 +310,13 @@ def _range_value(scope: Scope, r: Range, group: int) -> Val:
     shifted = r.index - r.lo
     if not varying:
         return scope.writer.compare(
-            "ult", scalar_index(scope, shifted, group), integer(r.hi - r.lo)
+            "ult", scalar_index(scope, shifted, group), scope.writer.number(r.hi - r.lo)
         )
-    bits = 32 if index_bits(shifted) == 32 and r.hi - r.lo < _LIMIT else 64
+    extent = r.hi - r.lo
+    fits = index_bits(shifted) == 32 and not isinstance(extent, Symbolic) and extent < _LIMIT
+    bits = 32 if fits else 64
     return scope.writer.compare(
-        "ult", vector_index(scope, shifted, group, bits), integer(r.hi - r.lo, bits)
+        "ult", vector_index(scope, shifted, group, bits), scope.writer.number(extent, bits)
     )
 
 

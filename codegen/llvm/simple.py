@@ -103,13 +103,13 @@ class Simple:
         return stride is None or (stride == 0 and s.buf.space != "reg")
 
     def extent(self, e: Extent) -> Val:
-        return self.params[e] if isinstance(e, Param) else integer(e)
+        return self.params[e] if isinstance(e, Param) else self.w.number(e)
 
     def check(self, s: Check) -> None:
         for group in self.groups:
             index = evaluate(self.fn, s.index, group)
             self.evaluate_all(s.position.values(), group)
-            bad = self.w.compare("uge", index, integer(s.extent))
+            bad = self.w.compare("uge", index, self.w.number(s.extent))
             if self.scope.lanes and index.w == 1:
                 bad = self.w.splat(bad, self.scope.lanes.w)
             bad_lanes = both(

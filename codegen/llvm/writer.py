@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from ...ir.graph.symbolic import Atom, Symbolic
 from ...ir.loops.loop import Buf
 from .naming import Naming
 from .values import Val, integer, lanes_of, picks, suffix, vector_literal, vector_type
@@ -64,6 +65,7 @@ class Writer(Naming):
         self.declared = declared
         self.barrier = 0  # the least level at which anything may be written now
         self.passes = False  # whether something is stored past the caches
+        self.arguments: dict[Atom, Val] = {}  # of symbolic integers
 
     # ------------------------------------------------------------ where text goes
 
@@ -224,7 +226,22 @@ class Writer(Naming):
             return a
         return b if a.literal and a.text == "0" else self.binary("add", a, b)
 
+    def number(self, x: int, bits: int = 64) -> Val:
+        """An integer, perhaps of arguments."""
+        if not isinstance(x, Symbolic):
+            return integer(x, bits)
+        total = integer(0)
+        for atoms, c in x.terms:
+            part = integer(c)
+            for a in atoms:
+                known = self.arguments[a]
+                part = self.mul(known, c) if part.literal else self.binary("mul", part, known)
+            total = self.add(total, part)
+        return total if bits == 64 else self.convert("trunc", total, f"i{bits}")
+
     def mul(self, a: Val, by: int) -> Val:
+        if isinstance(by, Symbolic):
+            return self.binary("mul", a, self.splat(self.number(by, int(a.type[1:])), a.w))
         if a.literal and a.w == 1:
             return Val(str(int(a.text) * by), a.type)
         return a if by == 1 else self.binary("mul", a, Val(str(by), a.type))

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.graph.dtype import DType
+from ...ir.graph.dtype import DType, int64
 from ...ir.graph.op import Op
 from ..structure import Key
 
@@ -63,11 +63,16 @@ def _entry(entry: Any, out: list[int], sizes: list[int]) -> Any:
 
 
 def _source(s: Any, out: list[int]) -> Any:
-    """The number of an entry, or a constant and how often it is repeated."""
-    if isinstance(s, int) or s[1] is None:
+    """The number of an entry, or a constant and how often it is repeated. Integers that counters
+    are compared with follow sizes."""
+    if isinstance(s, int):
         return s
     dtype, repeated, *value = s
-    return dtype, _second(repeated, out), *value
+    extents = None if repeated is None else _second(repeated, out)
+    if value and dtype is int64:
+        out.append(value[0])
+        value = [HOLE]
+    return dtype, extents, *value
 
 
 def _second(pairs: tuple[tuple[int, int], ...], out: list[int]) -> Any:

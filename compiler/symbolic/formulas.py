@@ -48,7 +48,7 @@ def formulas(first: Apart, second: Apart) -> Formulas | None:
     scope, places = Scope(), list[int]()
     known: dict[Pair, Symbolic] = {}
     independent = _independent(pairs, second.sizes)
-    for place in [*independent, *range(len(pairs))]:
+    for place in [*independent, *sorted(range(len(pairs)), key=pairs.__getitem__)]:
         pair = pairs[place]
         if pair[0] == pair[1] or pair in known:
             continue
@@ -87,7 +87,7 @@ def _products(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _fitting(pair: Pair, known: Mapping[Pair, Symbolic]) -> Any:
-    """A multiple of a product of symbols; a multiple of one plus a number; a sum of one and a
+    """A multiple of a product of symbols; a sum of two; a multiple of one plus a number; one plus a
     number, divided."""
     symbols = [(p, s) for p, s in known.items() if is_symbol(s)]
     for count in range(1, MOST_FACTORS + 1):
@@ -96,6 +96,9 @@ def _fitting(pair: Pair, known: Mapping[Pair, Symbolic]) -> Any:
             if _multiple(pair, of):
                 product: Any = prod([s for _, s in chosen])
                 return product * (pair[0] // of[0])
+    for (one, s), (other, t) in combinations_with_replacement(symbols, 2):
+        if s is not t and (one[0] + other[0], one[1] + other[1]) == pair:
+            return s + t
     for of, s in symbols:
         slope, rest = divmod(pair[1] - pair[0], of[1] - of[0])
         if not rest and slope:

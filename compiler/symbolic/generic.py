@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...ir.graph.symbolic import LEAST, text
 from ...runtime.runnable import Runnable
 from ..backends.kinds import current_backend
 from ..compile import Compiled, build
@@ -33,6 +34,15 @@ class Generic:
             return None
         values = self.formulas.values_of(parts.extents)
         return values if values and self.formulas.scope.holds(values) else None
+
+    def __str__(self) -> str:
+        """`a program of float32[n, 784] serves n >= 2 where n <= 2048`."""
+        inputs = [v for v in self.structure.values() if v.shape]
+        shapes = dict.fromkeys(f"{v.dtype.name}[{', '.join(map(text, v.shape))}]" for v in inputs)
+        scope = self.formulas.scope
+        symbols = ", ".join(f"{s} >= {LEAST}" for s in scope.values)
+        guards = " where " + ", ".join(map(str, scope.guards)) if scope.guards else ""
+        return f"a program of {', '.join(shapes) or 'constants'} serves {symbols}{guards}"
 
     def executable(self, values: Sequence[int]) -> Runnable:
         """The program for these values of its symbols."""

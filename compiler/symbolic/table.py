@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ... import options
-from ...ir.graph.symbolic import NotSymbolic
+from ...ir.graph.symbolic import NotSymbolic, NotSymbolicHere
 from ...runtime.memory.devices import CPU
 from ..backends.kinds import current_settings
 from ..programs import on_disk
@@ -24,7 +24,7 @@ from .formulas import formulas
 if TYPE_CHECKING:
     from .generic import Generic
 
-MOST = 4  # generic programs of one family
+MOST = 6  # generic programs of one family
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,7 @@ def executable(structure: Structure, families: Families) -> Made:
     if not options.current().dynamic_shapes or structure.device != CPU:
         return Made(on_disk.executable(structure), structure)
     parts = apart(structure.key)
-    settings = current_settings(structure.device)
-    place = parts.rest, settings, options.current().verify
+    place = _place(parts, structure)
     family = families[place] = families.pop(place, Family())
     made = _served(family, parts, structure) or _generalised(family, parts, structure)
     if made is not None:
@@ -64,6 +63,18 @@ def executable(structure: Structure, families: Families) -> Made:
     if family.last is None or sum(parts.extents) > sum(family.last[0].extents):
         family.last = parts, structure  # the other has no or one element, or less to tell
     return Made(on_disk.executable(structure), structure)
+
+
+def serving(structure: Structure, families: Families) -> Generic | None:
+    """The program that serves a graph, and others of other sizes, if there is one."""
+    parts = apart(structure.key)
+    family = families.get(_place(parts, structure))
+    found = family.generics if family else []
+    return next((g for g in found if g.values_of(parts, structure) is not None), None)
+
+
+def _place(parts: Apart, structure: Structure) -> Hashable:
+    return parts.rest, current_settings(structure.device), options.current().verify
 
 
 def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
@@ -91,6 +102,8 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
 
     try:
         new = generic(other, structure, parts, found)
+    except NotSymbolicHere:
+        return None
     except NotSymbolic as reason:
         family.why_not = str(reason)
         return None

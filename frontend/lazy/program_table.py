@@ -76,6 +76,14 @@ def find(key: Key, capture: Capture) -> CachedProgram:
     return program
 
 
+def sizes_of(structure: Structure) -> str:
+    """Which sizes the program of a graph serves besides its own; "" if there are none so far."""
+    from ...compiler.symbolic import table
+
+    generic = table.serving(structure, _programs.families)
+    return "" if generic is None else str(generic)
+
+
 def _changed(old: bytes, new: bytes) -> set[int]:
     if old == new:
         return set()

@@ -16,6 +16,7 @@ from ..graph.dtype import DType, limits, rounded
 from ..graph.graph import Node
 from ..graph.op import HINTS, VIEWS, Op
 from ..graph.rewrite import constant_of
+from ..graph.symbolic import Symbolic
 
 Limit = int | float
 Range = tuple[Limit, Limit]
@@ -79,6 +80,8 @@ def _whole(to: Callable[[Any], int], x: Limit) -> Limit:
 def _converted(n: Node, known: Ranges) -> Range:
     (x,), to = n.src, n.dtype
     lo, hi = known[x]
+    if to.is_float and (isinstance(lo, Symbolic) or isinstance(hi, Symbolic)):
+        return -inf, inf
     if to.is_float:
         return min(lo, rounded(lo, to)), max(hi, rounded(hi, to))  # rounding keeps the order
     least, most = dtype_range(to)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
+from .symbolic import NotSymbolic, Symbolic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,6 +182,8 @@ _EXACT = 1 << 53
 def rounded(value: float, dtype: DType) -> float:
     """The nearest value of a float dtype, halves to even, in one step also from an integer of any
     size."""
+    if isinstance(value, Symbolic):
+        raise NotSymbolic(f"{value} as {dtype.name}")
     if dtype is float32 and -_EXACT < value < _EXACT:  # a float64 holds such an integer
         return _single.unpack(_single.pack(value))[0]  # type: ignore[no-any-return]
     if isinstance(value, int):

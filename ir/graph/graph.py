@@ -26,6 +26,7 @@ from .dtype import DType
 from .op import ELEMENTWISE, JOINT, LOOP_ONLY, MIXED, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
 from .site import Site, is_gradient, provenance, site_text, stated, user_site
+from .symbolic import NotSymbolic, Symbolic
 
 T = TypeVar("T")
 
@@ -190,6 +191,8 @@ def forget_dead() -> None:
 
 def const_key(value: float | int | bool, dtype: DType) -> Any:
     """Distinguishes -0.0 from 0.0 and makes NaNs equal by their bits."""
+    if isinstance(value, Symbolic):
+        return value
     return struct.pack("<d", value) if dtype.is_float else int(value)
 
 
@@ -200,7 +203,10 @@ def const(value: complex | float | int | bool, dtype: DType) -> Node:
         return node(Op.COMPLEX, parts)
     if isinstance(value, complex):
         raise GraphError(f"const: {value} is no {dtype.name}")
-    if dtype.is_float:
+    if isinstance(value, Symbolic):
+        if dtype is not dt.int64:
+            raise NotSymbolic(f"{value} as {dtype.name}")
+    elif dtype.is_float:
         value = float(value) if dtype is dt.float64 else dt.rounded(value, dtype)
     elif dtype.kind == "b":
         value = bool(value)

@@ -14,10 +14,13 @@ from itertools import count
 from math import gcd
 from typing import TYPE_CHECKING
 
+from .symbolic import Symbolic, is_below, is_same
+
 if TYPE_CHECKING:
     from .graph import Node
 
 _serials = count()
+ANYWHERE = 1 << 40  # elements beyond an array: more than any has
 
 
 class Var:
@@ -36,7 +39,8 @@ class Var:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        return 0, max(self.extent - 1, 0)
+        last = self.extent - 1
+        return 0, last if isinstance(last, Symbolic) else max(last, 0)
 
     def __repr__(self) -> str:
         return self.name
@@ -59,7 +63,9 @@ class _Quotient:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(other) is type(self) and other.by == self.by and other.index == self.index
+        return (
+            type(other) is type(self) and is_same(other.by, self.by) and other.index == self.index
+        )
 
     @property
     def order(self) -> tuple[int, int, str]:
@@ -123,7 +129,9 @@ class Gathered:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Gathered) and other.node is self.node and other.extent == self.extent
+            isinstance(other, Gathered)
+            and other.node is self.node
+            and is_same(other.extent, self.extent)
         )
 
     def __hash__(self) -> int:
@@ -148,7 +156,7 @@ class Index:
     const: int
 
     def __init__(self, terms: Linear | None = None, const: int = 0) -> None:
-        kept = [tc for tc in terms.items() if tc[1]] if terms else []
+        kept = [tc for tc in terms.items() if not is_same(tc[1], 0)] if terms else []
         if len(kept) > 1:
             kept.sort(key=_order)
         self.terms, self.const = tuple(kept), const
@@ -166,16 +174,16 @@ class Index:
             return True
         if (
             not isinstance(other, Index)
-            or self.const != other.const
             or len(self.terms) != len(other.terms)
+            or not is_same(self.const, other.const)
         ):
             return False
-        # terms that print alike
-        return self.terms == other.terms or frozenset(self.terms) == frozenset(other.terms)
+        coefs = dict(other.terms)  # in another order where terms print alike
+        return all([t in coefs and is_same(coefs[t], c) for t, c in self.terms])
 
     def __add__(self, other: Index | int) -> Index:
         if not isinstance(other, Index):
-            return _canonical(self.terms, self.const + other) if other else self
+            return self if is_same(other, 0) else _canonical(self.terms, self.const + other)
         a, b = self.terms, other.terms
         if _recombines(a) or _recombines(b):
             total = _sum(a, b)
@@ -189,10 +197,10 @@ class Index:
         return self + other * -1
 
     def __mul__(self, by: int) -> Index:
-        if by == 1:
+        if is_same(by, 1):
             return self
         return _canonical(
-            tuple([(t, c * by) for t, c in self.terms]) if by else (), self.const * by
+            () if is_same(by, 0) else tuple([(t, c * by) for t, c in self.terms]), self.const * by
         )
 
     def __floordiv__(self, by: int) -> Index:
@@ -203,33 +211,35 @@ class Index:
 
     def divmod(self, by: int) -> tuple[Index, Index]:
         """(self // by, self % by), split exactly wherever the bounds allow it."""
-        if by == 1:
+        if is_same(by, 1):
             return self, Index()
-        whole = _canonical(
-            tuple([(t, c // by) for t, c in self.terms if c % by == 0]), self.const // by
-        )
-        rest = _canonical(tuple([tc for tc in self.terms if tc[1] % by]), self.const % by)
+        whole, rest = self._divided(by)
         lo, hi = rest.bounds
-        if lo // by == hi // by:
+        if is_same(lo // by, hi // by):
             return whole + lo // by, rest - lo // by * by
         g = by
-        for _, largest in sorted(rest.terms, key=lambda tc: -abs(tc[1])):
-            g = gcd(g, largest)
-            low = _canonical(tuple([tc for tc in rest.terms if tc[1] % g]), rest.const % g)
-            if (
-                g > 1 and low.bounds[0] >= 0 and low.bounds[1] < g
-            ):  # (g*e + low) // (g*m) with 0 <= low < g
-                high = _canonical(
-                    tuple([(t, c // g) for t, c in rest.terms if c % g == 0]), rest.const // g
-                )
+        for _, largest in sorted(rest.terms, key=lambda tc: -_magnitude(tc[1])):
+            g = _common(g, largest)
+            high, low = rest._divided(g)
+            # (g*e + low) // (g*m) with 0 <= low < g
+            if is_below(1, g) and is_below(-1, low.bounds[0]) and is_below(low.bounds[1], g):
                 q, r = high.divmod(by // g)
                 return whole + q, r * g + low
         match rest.terms:
-            case ((Div(index, first), 1),) if rest.const == 0:
+            case ((Div(index, first), 1),) if is_same(rest.const, 0):
                 return whole + index // (first * by), Index({Mod(rest, by): 1})
-            case ((Mod(index, outer), 1),) if rest.const == 0 and outer % by == 0:
+            case ((Mod(index, outer), 1),) if is_same(rest.const, 0) and is_same(outer % by, 0):
                 return whole + index // by % (outer // by), index % by
         return whole + Index({Div(rest, by): 1}), Index({Mod(rest, by): 1})
+
+    def _divided(self, by: int) -> tuple[Index, Index]:
+        """(whole, rest): by * whole + rest is the same; terms that divide are in the first."""
+        const = self.const // by
+        if isinstance(by, Symbolic) and not is_same(self.const % by, 0):
+            const = 0
+        whole = tuple([(t, c // by) for t, c in self.terms if is_same(c % by, 0)])
+        rest = tuple([tc for tc in self.terms if not is_same(tc[1] % by, 0)])
+        return _canonical(whole, const), _canonical(rest, self.const - const * by)
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -330,6 +340,19 @@ class Index:
         return "+".join(parts).replace("+-", "-")
 
 
+def _magnitude(coef: int) -> int:
+    return ANYWHERE if isinstance(coef, Symbolic) else abs(coef)
+
+
+def _common(a: int, b: int) -> int:
+    """A factor of both."""
+    if not isinstance(a, Symbolic) and not isinstance(b, Symbolic):
+        return gcd(a, b)
+    if is_same(a % b, 0):
+        return b
+    return a if is_same(b % a, 0) else 1
+
+
 def _canonical(terms: Terms, const: int) -> Index:
     """An Index of terms that are in order, none of them 0."""
     out = Index.__new__(Index)
@@ -360,7 +383,9 @@ def _recombine(total: Linear) -> int:
         for t, c in total.items():
             if isinstance(t, Mod) and c:
                 quotient = t.quotient
-                if quotient.terms and all(total.get(u) == k * c * t.by for u, k in quotient.terms):
+                if quotient.terms and all(
+                    [is_same(total.get(u, 0), k * c * t.by) for u, k in quotient.terms]
+                ):
                     break
         else:
             return const
@@ -391,22 +416,30 @@ class Range:
 
     @property
     def always(self) -> bool:
+        """As far as that is known."""
         a, b = self.index.bounds
-        return self.lo <= a and b < self.hi
+        return is_below(self.lo - 1, a) and is_below(b, self.hi)
 
     @property
     def never(self) -> bool:
+        """As far as that is known."""
         a, b = self.index.bounds
-        return b < self.lo or a >= self.hi or self.lo >= self.hi
+        return is_below(b, self.lo) or is_below(self.hi - 1, a) or is_below(self.hi - 1, self.lo)
 
     @property
     def beyond(self) -> int:
         """How far the index goes beyond the range, at the end where it goes further."""
         a, b = self.index.bounds
-        return max(self.lo - a, b - self.hi + 1)
+        below, above = self.lo - a, b - self.hi + 1
+        if isinstance(below, Symbolic) or isinstance(above, Symbolic):
+            return ANYWHERE
+        return max(below, above)
 
     def divided(self) -> Range:
         """The same condition without a factor that all terms share."""
+        numbers = (self.lo, self.hi, *(c for _, c in self.index.terms))
+        if any(isinstance(c, Symbolic) for c in numbers):
+            return self
         by = gcd(*(c for _, c in self.index.terms))
         if by < 2:
             return self
@@ -481,11 +514,16 @@ def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def unravel(position: Index, shape: tuple[int, ...]) -> list[Index]:
     """The multi-dimensional index of a row-major position within the shape; size-1 axes are
     constant 0. The first other axis takes what is left, also of a position that a mask excludes."""
-    first = next((a for a, d in enumerate(shape) if d > 1), len(shape))
+    first = next((a for a, d in enumerate(shape) if _is_real(d)), len(shape))
     out: list[Index] = []
     for d in reversed(shape[first + 1 :]):
-        position, r = position.divmod(d) if d > 1 else (position, Index())
+        position, r = position.divmod(d) if _is_real(d) else (position, Index())
         out.append(r)
     if first < len(shape):
         out.append(position)
     return [Index()] * first + out[::-1]
+
+
+def _is_real(extent: int) -> bool:
+    """May an axis have several elements?"""
+    return isinstance(extent, Symbolic) or extent > 1

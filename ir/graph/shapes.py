@@ -69,7 +69,7 @@ def _slice_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
         0 <= b <= e <= d and step >= 1 for (b, e, step), d in zip(arg, s, strict=True)
     )
     require(ok, Op.SLICE, f"{arg} of {s}")
-    return tuple(len(range(*a)) for a in arg)
+    return tuple(-(-(e - b) // step) for b, e, step in arg)
 
 
 def _pad_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:

@@ -15,9 +15,10 @@ While a program is laid out for given values (`Scope.at`), all this is plain ari
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 MARK = "⟨"  # with which the text of a symbolic integer begins
@@ -29,6 +30,10 @@ UNKNOWN: Bounds = (-math.inf, math.inf)
 
 class NotSymbolic(ValueError):
     """Something needs a plain integer where there is a symbolic one."""
+
+
+class NotSymbolicHere(NotSymbolic):
+    """The same for the values at hand: greater ones would do."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,23 @@ class Guard:
         return f"{_text(positive)} {self.relation} {_text(negative)}"
 
 
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A decision that is no comparison: `test` makes it again for the values that the symbols
+    have."""
+
+    text: str
+    test: Callable[[], bool]
+
+    @property
+    def holds(self) -> bool:
+        """For the values that the symbols have."""
+        return self.test()
+
+    def __str__(self) -> str:
+        return self.text
+
+
 RELATIONS: Mapping[str, Callable[[int], bool]] = {
     ">": lambda value: value > 0,
     "<=": lambda value: value <= 0,
@@ -67,15 +89,22 @@ class Scope:
     """
 
     values: dict[Symbol, int] = field(default_factory=dict)
-    guards: dict[Guard, None] = field(default_factory=dict)
+    guards: dict[Guard | Condition, None] = field(default_factory=dict)
     is_laid_out: bool = False
     quotients: dict[tuple[int, int], Quotient] = field(default_factory=dict)
+    chosen: list[Chosen] = field(default_factory=list)
 
     def symbol(self, name: str, value: int) -> Symbolic:
         """A new one."""
         made = Symbol(name, self)
         self.values[made] = value
         return _of({(made,): 1})
+
+    def choose(self, choice: Callable[[], int], most: int) -> Symbolic:
+        """A size that suits the values of the symbols, from 1 to `most`. It must not change
+        bits."""
+        self.chosen.append(Chosen(choice, most, self))
+        return of_atom(self.chosen[-1])
 
     @contextmanager
     def at(self, values: Sequence[int]) -> Iterator[None]:
@@ -180,11 +209,43 @@ class Quotient(Atom):
         """From those of the dividend."""
         low, high = _bounds(_terms(self.of))
         if isinstance(self.by, Symbolic):
-            return (0, high) if low >= 0 and self.by.bounds[0] >= 1 else UNKNOWN
+            if self.by.bounds[0] < 1:
+                return UNKNOWN
+            return (0, high) if low >= 0 else (low, -1 if high < 0 else max(high, 0))
         return _floor(low, self.by), _floor(high, self.by)
 
     def __repr__(self) -> str:
-        return f"({_text(dict(_terms(self.of)))} // {_text(dict(_terms(self.by)))})"
+        of, by = (_text(dict(_terms(x))) for x in (self.of, self.by))
+        return f"({_bracketed(of)} // {_bracketed(by)})"
+
+
+class Chosen(Atom):
+    """A size that a schedule finds for the values of the symbols."""
+
+    __slots__ = ("_known", "choice", "most")
+
+    def __init__(self, choice: Callable[[], int], most: int, scope: Scope) -> None:
+        self.choice, self.most, self.scope = choice, most, scope
+        self.number = 2_000_000 + len(scope.chosen)
+        self._known: tuple[tuple[int, ...], int] | None = None
+
+    @property
+    def value(self) -> int:
+        """For the values at hand."""
+        values = tuple(self.scope.values.values())
+        if self._known is None or self._known[0] != values:
+            with self.scope.at_hand():
+                self._known = values, int(self.choice())
+        assert 1 <= self._known[1] <= self.most
+        return self._known[1]
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of the choice."""
+        return 1, self.most
+
+    def __repr__(self) -> str:
+        return f"size{self.scope.chosen.index(self)}"
 
 
 def _floor(x: float, by: int) -> float:
@@ -239,7 +300,10 @@ class Symbolic(Base):
         return self._bounds
 
     def __repr__(self) -> str:
-        return f"{MARK}{_text(dict(self.terms))}⟩"
+        text = _text(dict(self.terms))
+        if self.scope is not ARGUMENTS:
+            return f"{MARK}{text}⟩"
+        return text if len(self.terms) == 1 else f"({text})"
 
     def __hash__(self) -> int:
         return self._hash
@@ -249,7 +313,12 @@ class Symbolic(Base):
             raise NotSymbolic(f"a plain integer is needed for {self}")
         return self.value
 
-    __index__ = __int__ = __trunc__ = _plain
+    __index__ = __int__ = _plain
+
+    def _whole(self) -> Symbolic:
+        return self
+
+    __floor__ = __ceil__ = __trunc__ = _whole
 
     def bit_length(self) -> int:
         """Of the value, which must be known."""
@@ -330,6 +399,9 @@ class Symbolic(Base):
 
     __rmul__ = __mul__
 
+    def __pow__(self, exponent: Any, mod: Any = None) -> Any:
+        return math.prod([self] * exponent)
+
     def __abs__(self) -> Any:
         return -self if self < 0 else self
 
@@ -360,6 +432,66 @@ class Symbolic(Base):
         return float(other) / float(self)
 
 
+# ---------------------------------------------------------------- in the code of kernels
+
+
+class Argument(Atom):
+    """An integer that a kernel takes, of which it knows only that it is at least so much."""
+
+    __slots__ = ("least", "name")
+
+    def __init__(self, name: str, least: int | None, number: int) -> None:
+        self.name, self.least, self.number, self.scope = name, least, number, ARGUMENTS
+
+    @property
+    def value(self) -> int:
+        """None."""
+        raise NotSymbolic(f"nobody knows {self}")
+
+    @property
+    def bounds(self) -> Bounds:
+        """From below, at most."""
+        return -math.inf if self.least is None else self.least, math.inf
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class _Arguments(Scope):
+    """Code is the same for all sizes: what is not proven is refused."""
+
+    def answer(self, difference: Symbolic, relation: str) -> bool:
+        """As for any symbols, without guards."""
+        low, high = difference.bounds
+        if relation == ">" and (low > 0 or high <= 0):
+            return low > 0
+        if relation == "==" and (low > 0 or high < 0):
+            return False
+        raise NotSymbolic(f"code that is the same for all sizes cannot depend on {difference}")
+
+
+ARGUMENTS = _Arguments()
+
+
+@cache
+def argument(name: str, least: int | None, number: int) -> Argument:
+    """The one with this name, bound and place among those of its kernel: equal code has equal
+    ones."""
+    return Argument(name, least, number)
+
+
+def polynomial(x: int, atoms: Callable[[Atom], Atom]) -> int:
+    """The same integer of other atoms."""
+    if not isinstance(x, Symbolic):
+        return x
+    return _of({tuple(sorted(map(atoms, m), key=lambda a: a.number)): c for m, c in x.terms})
+
+
+def of_atom(a: Atom) -> Symbolic:
+    """The integer that an atom is."""
+    return _of({(a,): 1})
+
+
 # ---------------------------------------------------------------- questions without a record
 
 
@@ -367,6 +499,20 @@ def value_of(x: int) -> int:
     """The integer at hand: for estimates, whose answers change neither what is computed nor its
     bits."""
     return x.value if isinstance(x, Symbolic) else x
+
+
+def estimated(numbers: Iterable[int], least: int) -> AbstractContextManager[None]:
+    """Whatever is asked meanwhile is an estimate, too: symbols in these numbers have the values at
+    hand, but no fewer than `least`."""
+    scope = scope_of(numbers)
+    if scope is None:
+        return nullcontext()
+    return scope.at([max(value, least) for value in scope.values.values()])
+
+
+def scope_of(numbers: Iterable[int]) -> Scope | None:
+    """That of the symbols in them, if there are any."""
+    return next((x.scope for x in numbers if isinstance(x, Symbolic)), None)
 
 
 def at_least(a: int, b: int) -> bool:
@@ -388,6 +534,11 @@ class _Later:
         return int(self.difference) >= 0
 
 
+def is_unknown(x: int) -> bool:
+    """Is it symbolic, and no program being laid out?"""
+    return isinstance(x, Symbolic) and not x.scope.is_laid_out
+
+
 def is_below(a: int, b: int) -> bool:
     """Is a < b for all values? False where that is not known."""
     difference = b - a
@@ -396,24 +547,20 @@ def is_below(a: int, b: int) -> bool:
 
 def is_same(a: int, b: int) -> bool:
     """Is a == b for all values? False where that is not known."""
+    if not isinstance(a, Symbolic) and not isinstance(b, Symbolic):
+        return a == b
     difference = a - b
     return not isinstance(difference, Symbolic) and difference == 0
 
 
 def is_symbol(x: int) -> bool:
     """Is it one symbol and nothing else?"""
-    return isinstance(x, Symbolic) and [(len(m), c) for m, c in x.terms] == [(1, 1)]
+    return isinstance(x, Symbolic) and isinstance(_atom(x), Symbol)
 
 
-def symbols_of(x: int) -> set[Symbol]:
-    """Those that it depends on."""
-    if not isinstance(x, Symbolic):
-        return set()
-    out: set[Symbol] = set()
-    for m, _ in x.terms:
-        for a in m:
-            out |= {a} if isinstance(a, Symbol) else symbols_of(a.of) | symbols_of(a.by)  # type: ignore[attr-defined]
-    return out
+def text(x: int) -> str:
+    """An integer for readers: `3`, `n`, `2*n + 1`."""
+    return _text(dict(x.terms)) if isinstance(x, Symbolic) else str(x)
 
 
 # ---------------------------------------------------------------- polynomials
@@ -468,6 +615,8 @@ def _quotient(x: int, by: int) -> int:
     if is_below(x, 0) and is_below(-by - 1, x):
         return -1
     if isinstance(x, Symbolic) and not isinstance(by, Symbolic):
+        if isinstance(a := _atom(x), Quotient) and not isinstance(a.by, Symbolic):
+            return a.of // (a.by * by)
         low, high = x.bounds
         if low // by == high // by:
             return int(low // by)
@@ -475,6 +624,12 @@ def _quotient(x: int, by: int) -> int:
     assert isinstance(symbolic, Symbolic)
     scope = symbolic.scope
     return _of({(scope.quotients.setdefault((x, by), Quotient(x, by, scope)),): 1})
+
+
+def _atom(x: Symbolic) -> Atom | None:
+    """What it is, if it is one and nothing else."""
+    ((atoms, c), *others) = x.terms
+    return atoms[0] if len(atoms) == 1 and c == 1 and not others else None
 
 
 def _bounds(terms: Sequence[tuple[Monomial, int]]) -> Bounds:
@@ -502,6 +657,10 @@ def _expanded(m: Monomial) -> list[tuple[Monomial, int]]:
         first, sign = a.start
         out = [((*n, a), c * sign) for n, c in out] + [(n, c * first) for n, c in out if first]
     return out
+
+
+def _bracketed(text: str) -> str:
+    return text if text.strip("()").isalnum() else f"({text})"
 
 
 def _text(terms: Mapping[Monomial, int]) -> str:

@@ -3,7 +3,7 @@ its source and a mask."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from math import prod
 
 from .graph import Node
@@ -99,7 +99,7 @@ def _push_reshape(new: Shape, old: Shape, index: list[Index]) -> list[Index]:
     return out
 
 
-@cache
+@lru_cache(4096)
 def _same_size(new: Shape, old: Shape) -> list[tuple[Shape, Shape]]:
     """The shortest runs of neighbouring axes on both sides that have the same number of
     elements."""

@@ -41,7 +41,7 @@ def joined_whole(nodes: Iterable[Node]) -> set[Node]:
             real = [a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1]
             if real == sorted(real):
                 along.setdefault(n.size, []).append(n.src[0])
-            elif real == sorted(real, reverse=True) and _is_joinable(n):
+            elif real == sorted(real, reverse=True):
                 sums.append(n)
     read = {
         rows: _large(along[rows], 0)
@@ -51,6 +51,7 @@ def joined_whole(nodes: Iterable[Node]) -> set[Node]:
         n
         for n in sums
         if not _large(n.src, n.src[0].size).isdisjoint(read.get(n.src[0].size // n.size, ()))
+        and _is_joinable(n)
     }
 
 

@@ -18,6 +18,7 @@ from math import prod
 from ..graph.graph import Node
 from ..graph.index import Index, Var, mask_of
 from ..graph.op import Op
+from ..graph.symbolic import value_of
 from .align import Form, Outer, factor_vars
 from .box import box_of, is_affine
 from .kernel import Unit, zero_outside
@@ -67,7 +68,8 @@ def _refuse_short(
                 Rule.EPILOGUE, f"{u} is reduced behind the contraction, and needed elsewhere too"
             )
     long = next(
-        (u for u, inner in others.items() if prod(v.extent for v in inner) > MOST_POOLED), None
+        (u for u, inner in others.items() if value_of(prod(v.extent for v in inner)) > MOST_POOLED),
+        None,
     )
     return (
         Reason(Rule.EPILOGUE, f"{long} takes too many steps to stand in registers")

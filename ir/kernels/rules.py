@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import prod
 
 from ..graph.op import ELEMENTWISE, Op
-from ..graph.symbolic import Symbolic
+from ..graph.symbolic import Symbolic, is_below, value_of
 from .align import Form, Outer, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import with_epilogue
 from .column_sums import refuse_columns, turned
@@ -235,7 +235,7 @@ def _like_maps(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     uneven = sum(len(extents) != new for extents in old)
     if not uneven or any(u.node.op is Op.REDUCE for u in form.running):
         return None
-    if uneven == 1 and all(_row(u, form) <= SHORT_ROW for u in form.running):
+    if uneven == 1 and all(is_below(_row(u, form), SHORT_ROW + 1) for u in form.running):
         return None
     return Reason(
         Rule.MISALIGNED,
@@ -249,10 +249,12 @@ def _row(u: Unit, form: Form) -> int:
 
 
 def _parallelism(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
-    parallel, before = prod(form.extents), min(prod(a.form.extents), prod(b.form.extents))
+    parallel = prod(form.extents)
     if isinstance(parallel, Symbolic):  # there may be any number
         return None
-    if parallel >= MIN_PARALLEL or max(prod(domain(u.node)) for u in form.running) <= TINY:
+    before = min(value_of(prod(g.form.extents)) for g in (a, b))
+    largest = max(value_of(prod(domain(u.node))) for u in form.running)
+    if parallel >= MIN_PARALLEL or largest <= TINY:
         return None
     if parallel < before or not one_level(form.running):
         return Reason(Rule.PARALLELISM, f"{parallel} outer iterations would be left of {before}")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from ..graph.graph import Node
 from ..graph.op import ELEMENTWISE
 from ..graph.order import Order
+from ..graph.symbolic import value_of
 from .align import Outer, extended
 from .column_sums import by_rows
 from .groups import Fusion, Group
@@ -64,13 +65,13 @@ class Candidates:
                 yield g, h
 
     def saved(self, a: Group, b: Group) -> int:
-        """Bytes of stores and loads that merging avoids."""
+        """Bytes of stores and loads that merging avoids, for the sizes at hand."""
         f, members = self.f, (a, b)
         total = sum(n.nbytes for n in f.bases(a) & f.bases(b))
         for p in {p for first, second in ((a, b), (b, a)) for p, _, _ in f.edges(first, second)}:
             stays = f.is_output(p) or any(f.group[c] not in members for c, _ in f.users[p.node])
             total += p.node.nbytes if stays else 2 * p.node.nbytes
-        return total
+        return value_of(total)
 
 
 def absorb_maps(f: Fusion) -> None:

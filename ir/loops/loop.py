@@ -41,6 +41,7 @@ from ..graph.graph import Node
 from ..graph.index import Index, Mask, Var
 from ..graph.op import Op
 from ..graph.site import Site
+from ..graph.symbolic import Argument
 
 GRID, LANES, UNROLL, SERIAL, WARPS = "grid", "lanes", "unroll", "serial", "warps"
 REG, SCRATCH, THREAD, GLOBAL = "reg", "scratch", "thread", "global"
@@ -69,15 +70,17 @@ class Buf:
 
 @dataclass(frozen=True)
 class Param:
-    """An int64 argument of the kernel, so that its value is not part of the text."""
+    """An int64 argument of the kernel, so that its value is no part of the text; `atom`: what it is
+    in symbolic integers of the code."""
 
     name: str
+    atom: Argument | None = None
 
     def __repr__(self) -> str:
         return self.name
 
 
-Extent = int | Param
+Extent = int | Param  # or symbolic, of arguments
 
 
 @dataclass

@@ -15,7 +15,7 @@ from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ..graph.op import Op
-from ..graph.symbolic import MARK, NotSymbolic
+from ..graph.symbolic import MARK, NotSymbolic, is_same
 from .loop import (
     Alloc,
     Buf,
@@ -66,6 +66,11 @@ def key(loops: Loops, *more: str) -> str:
 def _marked(text: str) -> str:
     """The line of the first symbolic integer."""
     return next(line.strip() for line in text.splitlines() if MARK in line)
+
+
+def _least(q: Param) -> str:
+    """What the code knows of a param."""
+    return "" if q.atom is None or q.atom.least is None else f" >= {q.atom.least}"
 
 
 class Names:
@@ -122,7 +127,7 @@ class Printer(Names):
         """All of it."""
         streamed = {b: " past the caches" for b in loops.streamed}
         arguments = [f"{self.name(b)}: {b.dtype.name}{streamed.get(b, '')}" for b in loops.buffers]
-        arguments += [self.name(q) for q in loops.params]
+        arguments += [self.name(q) + _least(q) for q in loops.params]
         self.line(0, f"{'tiny ' if loops.tiny else ''}kernel {loops.name}({', '.join(arguments)})")
         for i, phase in enumerate(loops.phases):
             self.line(0, f"phase {i}{f' of {loops.threads[i]} threads' if loops.threads else ''}")
@@ -153,8 +158,8 @@ class Printer(Names):
         return f"{n.op.value} {', '.join(map(self.operand, n.src))}{arg} {n.dtype.name}"
 
     def index(self, index: Index) -> str:
-        parts = [self.term(t) if c == 1 else f"{c}*{self.term(t)}" for t, c in index.terms]
-        if index.const or not parts:
+        parts = [self.term(t) if is_same(c, 1) else f"{c}*{self.term(t)}" for t, c in index.terms]
+        if not is_same(index.const, 0) or not parts:
             parts.append(str(index.const))
         return " + ".join(parts)
 
@@ -268,7 +273,8 @@ class Printer(Names):
             if s.total is None
             else f" while {self.index(s.base + Index({s.var: 1}))} < {self.extent(s.total)}"
         )
-        bound = "" if s.var.extent == s.extent else f" (at most {s.var.extent})"
+        is_bound = not isinstance(s.extent, Param) and is_same(s.var.extent, s.extent)
+        bound = "" if is_bound else f" (at most {s.var.extent})"
         unroll = (f" x{s.unroll}" if s.unroll != 1 else "") + (f" mod {s.apart}" if s.apart else "")
         self.line(
             depth,

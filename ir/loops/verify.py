@@ -9,6 +9,7 @@ from ..graph.graph import Node, infer
 from ..graph.index import Index, Mask, Range, Var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.shapes import GraphError
+from ..graph.symbolic import Symbolic
 from .loop import (
     GLOBAL,
     GRID,
@@ -137,7 +138,7 @@ class _Verifier:
         _require(s.var not in self.vars, f"loop variable {s.var} is already in use")
         for e in (s.extent, s.total):
             _require(
-                e is None or isinstance(e, int) or e in self.params,
+                e is None or isinstance(e, int | Symbolic) or e in self.params,
                 f"unknown extent {e} of {s.var}",
             )
         _require(

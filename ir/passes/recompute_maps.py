@@ -57,7 +57,7 @@ class _Search:
         if (
             n not in self._far
             or n in self.flow.roots
-            or n.nbytes < MIN_BYTES
+            or value_of(n.nbytes) < MIN_BYTES
             or n.op not in ELEMENTWISE
         ):
             return False
@@ -84,7 +84,7 @@ class _Search:
         return {n for n, maps in made.items() if len(maps) > 1}
 
     def _is_small(self, s: Node, n: Node) -> bool:
-        return s in self.flow.roots or s.nbytes * SMALL <= n.nbytes
+        return s in self.flow.roots or value_of(s.nbytes) * SMALL <= value_of(n.nbytes)
 
     def _visit(self, n: Node) -> None:
         if (

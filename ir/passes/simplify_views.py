@@ -57,15 +57,13 @@ def _sum_of_equal(value: float, count: int, dtype: DType) -> float:
 def view_of_nothing(n: Node) -> Node | None:
     """A view that changes nothing."""
     (x,) = n.src
-    if x.shape != n.shape:
-        return None
     idle = True
     if n.op is Op.FLIP:
         idle = all(n.shape[a] == 1 for a in n.arg)
     elif n.op is Op.PERMUTE:
         real = [a for a in n.arg if x.shape[a] != 1]
         idle = real == sorted(real)
-    return x if idle else None
+    return x if idle and len(x.shape) == len(n.shape) and x.shape == n.shape else None
 
 
 def reshape_reshape(n: Node) -> Node | None:
@@ -127,7 +125,7 @@ def slice_pad(n: Node) -> Node | None:
 def _cut_padding(cut: Bounds, pad: Bounds, extent: int) -> tuple[Bounds, Bounds] | None:
     """One axis of slice_pad: the SLICE of the source, and the PAD after it."""
     (start, stop, step), (lo, _, interior) = cut, pad
-    last = start + (len(range(*cut)) - 1) * step
+    last = start + (-(-(stop - start) // step) - 1) * step
     if (
         step == interior + 1
         and extent

@@ -44,6 +44,8 @@ COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
 # that are added up one after the other in registers: more would lose accuracy
 COLUMN_ROWS = 1 << 12
+LEAST_ROW = 96  # terms of each index of an axis, so that it has a partial result
+LARGE_ROW = 1 << 10  # elements of each index, so that few indices are worth it
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
 
@@ -59,7 +61,8 @@ def split(n: Node, strides: Strides) -> Node:
     (x,), (kind, axes) = n.src, n.arg
     terms = x.size // max(1, n.size)
     outer, columns = _outer_axes(n), are_columns(n)
-    if (outer or columns) and x.size >= 2 * PARTIAL and is_dense(x):
+    wide = columns and not outer and _width(n) >= NARROW  # it is cut only where it is large
+    if (outer or columns) and (wide or x.size >= 2 * PARTIAL) and is_dense(x):
         if outer:
             first = split(reduce(kind, x, outer), strides)
             return reduce(
@@ -67,6 +70,10 @@ def split(n: Node, strides: Strides) -> Node:
             )
         cuts = column_cuts(n)
         return cut(n, x, cuts) if cuts else n
+    if by_index := _by_index(n, strides):
+        others = [a for a in axes if a not in by_index]
+        first = split(reduce(kind, x, others), strides)
+        return reduce(kind, first, [a - sum(o < a for o in others) for a in by_index])
     if terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG):
         return n
     wanted = parts_wanted(n, PARTIAL)
@@ -148,6 +155,8 @@ def _outer_axes(n: Node) -> list[int]:
     real = [a for a, d in enumerate(x.shape) if d > 1]
     last_kept = max((a for a in real if a not in axes), default=-1)
     outer = [a for a in axes if a < last_kept]
+    if not outer:
+        return []
     run = prod(x.shape[a] for a in axes if a > last_kept)
     return outer if 1 < run < NARROW and prod(x.shape[a] for a in outer) >= LEAST_ROWS else []
 
@@ -163,8 +172,7 @@ def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
     """Enough parts, of about so many rows if given; and neighbouring rows joined to make them
     wide."""
     (x,), (_, axes) = n.src, n.arg
-    last = max(a for a in axes if prod(x.shape[a + 1 :]) > 1)
-    width, terms = prod(x.shape[last + 1 :]), x.size // n.size
+    last, width, terms = _last(n), _width(n), x.size // n.size
     joined = 1 if rows_of_part else _joined(x.shape[last], width, terms)
     rows, blocks = terms // joined, n.size // width * -(-width * joined // COLUMN_BLOCK)
     most = COLUMN_ROWS
@@ -179,6 +187,32 @@ def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
     cuts = {last: (1, joined)}
     cuts[axis] = (parts, cuts.get(axis, (1, 1))[1])
     return {a: cut for a, cut in cuts.items() if cut != (1, 1)}
+
+
+def _by_index(n: Node, strides: Strides) -> list[int]:
+    """The reduced axis that is outermost in memory, if a sum has few results and each index of that
+    axis many terms: one partial result for each, whatever their number is. Else none."""
+    (x,), (_, axes) = n.src, n.arg
+    real = [a for a in axes if x.shape[a] > 1]
+    if len(real) < 2:
+        return []
+    first = min(real, key=_ranks(x, strides).__getitem__)
+    terms = prod(x.shape[a] for a in real if a != first)
+    if terms < LEAST_ROW or n.size >= MIN_PARALLEL:
+        return []
+    return [first] if terms * n.size >= LARGE_ROW or x.size >= 2 * PARTIAL else []
+
+
+def _last(n: Node) -> int:
+    """The last axis that sums over rows reduce."""
+    shape = n.src[0].shape
+    last: int = max(a for a in n.arg[1] if prod(shape[a + 1 :]) > 1)
+    return last
+
+
+def _width(n: Node) -> int:
+    """Elements of a row."""
+    return prod(n.src[0].shape[_last(n) + 1 :])
 
 
 def _joined(extent: int, width: int, terms: int) -> int:

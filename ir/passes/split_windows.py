@@ -19,11 +19,12 @@ from ..graph.graph import Node, permute, reduce
 from ..graph.op import Op
 from ..kernels.contraction import windows_over
 from ..kernels.kernel import base_of
-from .split import Cuts, cut, viewed
+from .split import LEAST_ROW, Cuts, cut, viewed
 
 LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
+MOST_BY_INDEX = 1 << 20  # elements of the parts of all indices of the first axis
 MOST_TERMS = (
     8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
 )
@@ -34,26 +35,45 @@ def windows_in_parts(n: Node) -> Node | None:
     if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
         return None
     (x,), (kind, axes) = n.src, n.arg
-    wanted = _parts_wanted(n, x.size // max(1, n.size))
-    if wanted == 1:
-        return None
-    front = viewed(x, lambda s: permute(s, (*axes, *(a for a in range(x.ndim) if a not in axes))))
-    cuts = _cuts(front.shape[: len(axes)], wanted)
-    return cut(reduce(kind, front, range(len(axes))), front, cuts) if cuts else None
-
-
-def _parts_wanted(n: Node, terms: int) -> int:
-    """Parts of a sum of so many products; 1 if it is not one over windows."""
-    if terms < LEAST_TERMS:
-        return 1
     added, stands = windows_over(n.src[0].src, n.arg[1])
     if not added:
+        return None
+    extents = tuple([x.shape[a] for a in axes])
+    if added > stands and _has_parts_by_index(n, extents):
+        cuts = _by_index(extents)
+    else:
+        wanted = _parts_wanted(n, x.size // max(1, n.size), added > stands)
+        cuts = _cuts(extents, wanted) if wanted > 1 else {}
+    if not cuts:
+        return None
+    front = viewed(x, lambda s: permute(s, (*axes, *(a for a in range(x.ndim) if a not in axes))))
+    return cut(reduce(kind, front, range(len(axes))), front, cuts)
+
+
+def _has_parts_by_index(n: Node, extents: tuple[int, ...]) -> bool:
+    """May there be a part for each index of the first axis: are its terms many, and results few?"""
+    first, *others = extents
+    return first > 1 and prod(others) >= LEAST_ROW and n.size * first <= MOST_BY_INDEX
+
+
+def _parts_wanted(n: Node, terms: int, adds_more: bool) -> int:
+    """Parts of a sum of so many products."""
+    if terms < LEAST_TERMS:
         return 1
     wanted = -(-terms // MOST_TERMS)
-    if added > stands and n.size * PARTS <= MOST_SIZE:
+    if adds_more and n.size * PARTS <= MOST_SIZE:
         wanted = max(PARTS, wanted)
     read = max(base_of(f).size for f in n.src[0].src)
     return wanted if n.size * wanted <= max(MOST_SIZE, read) else 1
+
+
+def _by_index(extents: tuple[int, ...]) -> Cuts:
+    """A part for each index of the first axis, whatever their number is, or several of too many
+    terms."""
+    first, *others = extents
+    least = -(-prod(others) // MOST_TERMS)
+    parts = _divisor(others[0], least, least) if least > 1 else 1
+    return {0: (first, 1)} | ({1: (parts, 1)} if parts > 1 else {})
 
 
 def _cuts(extents: tuple[int, ...], wanted: int) -> Cuts:

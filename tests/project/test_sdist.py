@@ -70,7 +70,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(held, source, top / "wheel")
 
 
-@pytest.mark.slow
 def test_the_source_holds_every_file_of_the_checkout(built: Built) -> None:
     made = {
         "PKG-INFO",
@@ -80,7 +79,6 @@ def test_the_source_holds_every_file_of_the_checkout(built: Built) -> None:
     assert files(built.source) - made == built.held - made
 
 
-@pytest.mark.slow
 def test_the_wheel_holds_the_package_alone(built: Built) -> None:
     folders = {
         "array_api",
@@ -111,7 +109,6 @@ def test_the_wheel_holds_the_package_alone(built: Built) -> None:
     }
 
 
-@pytest.mark.slow
 def test_the_metadata_name_licence_authors_and_pythons(built: Built) -> None:
     told = Parser().parsestr((built.source / "PKG-INFO").read_text())
     assert (told["License-Expression"], told["License-File"], told["Author"]) == (

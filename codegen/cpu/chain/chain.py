@@ -22,6 +22,7 @@ from math import prod
 from ....ir.graph.graph import Node, const, node
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
+from ....ir.graph.symbolic import value_of
 from ....ir.kernels.kernel import WORDS, Kernel, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
@@ -65,7 +66,7 @@ def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
     """Blocks of rows wide enough for tiles; the space of a block in a quarter of the level-2 cache,
     else in several blocks."""
     blocks = -(-p.rows() // (ROW_VECTORS * p.width))
-    others = prod(extent(g) for g in p.batch + p.others)
+    others = value_of(prod(extent(g) for g in p.batch + p.others))
     while not p.sums_rows and others * blocks < TASKS and blocks * p.width < p.rows():
         blocks *= 2
     room = target.l2 // 4 // p.dtype.itemsize // strips

@@ -19,6 +19,7 @@ from math import prod
 from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
+from ....ir.graph.symbolic import NotSymbolicHere, is_unknown, value_of
 from ....ir.loops.loop import (
     LANES,
     REG,
@@ -71,10 +72,20 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
     text = f"lanes over k, tiles {rows}x{task.columns}, blocks of {plural(task.tiles, 'tile')}, "
     text += f"rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
-    text += (
-        f"{'the matrix asked for ahead, ' * task.hints}{plural(prod(task.shape), 'task')}; {why}"
-    )
-    return task.lowered(text)
+    tasks = plural(value_of(prod(task.shape)), "task")
+    return task.lowered(f"{text}{'the matrix asked for ahead, ' * task.hints}{tasks}; {why}")
+
+
+def _row_tiles(rows: int, most: int) -> list[tuple[int, int, int]]:
+    """Balanced tiles; of rows whose number is not known as of many, where some have one row less.
+    Tiles of other sizes might add up in another order."""
+    if not is_unknown(rows):
+        return balanced(rows, most)
+    count = -(-rows // most)
+    smaller = count * most - rows
+    if count <= smaller:
+        raise NotSymbolicHere(f"tiles of {rows} rows would not have {most} of them")
+    return [(most, 0, count - smaller), (most - 1, (count - smaller) * most, smaller)]
 
 
 class _Block(ContractionTask):
@@ -85,23 +96,27 @@ class _Block(ContractionTask):
         outer: AxisGroups = [*p.batch, *p.rows[:-1], *p.lanes[:-1]]
         self.m, self.n = groups_extent(p.rows[-1:]), extent(p.lanes[-1])  # there may be no row axis
         accumulators, most_rows = ACCUMULATORS[32 if target.registers >= 32 else 16]
-        self.row_tiles = balanced(self.m, most_rows)
+        self.row_tiles = _row_tiles(self.m, most_rows)
         small, matrix = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
         self.item = itemsize_in_memory(matrix)
         self.hints = lies_beyond(p, matrix, target.l3 // 2)
-        self.blocked = (
-            self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
-        )
+        row, most = p.k * small.dtype.itemsize, target.l1 * 2 // 3
+        self.blocked = row * BLOCKED_ROWS > most and self.m <= BLOCKED_ROWS and row * self.m > most
+        if self.blocked and is_unknown(self.m):
+            raise NotSymbolicHere(f"blocks of k would depend on {self.m} rows")
         most_columns = PREFETCHED_COLUMNS if self.hints and self.blocked else MOST_COLUMNS
         self.columns = min(self.n, most_columns, accumulators // self.row_tiles[0][0])
         self._block_k(small.dtype.itemsize, target)
         lies_along_k = contiguous(small, p.reduced[-1][-1])
         packs = self.blocked or not (is_plain(small) and lies_along_k)
+        # of rows whose number is not known, no panel holds all
+        packs = packs and not is_unknown(self.m)
         packs = packs and self.m * self.panel_k * small.dtype.itemsize <= target.l2 // 2
         self.panel = Buf("small", small.dtype, self.m * self.panel_k, SCRATCH) if packs else None
         # many tiles of one size: their count is an argument, so that other numbers of rows give the
         # same kernel
-        shares = not packs and len(self.row_tiles) == 1 and self.row_tiles[0][2] >= MANY_TILES
+        shares = not packs and not is_unknown(self.m) and len(self.row_tiles) == 1
+        shares = shares and self.row_tiles[0][2] >= MANY_TILES
         self.params |= {Param("row_tiles"): self.row_tiles[0][2]} if shares else {}
         self.tiles = self._tiles_of_task(
             1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS
@@ -123,19 +138,21 @@ class _Block(ContractionTask):
         """Blocks of the last group of k where the rows do not fit into L1: a block of all of them
         takes half of it, and a tile what is prefetched."""
         *front, last = (extent(g) for g in self.p.reduced)
-        most = target.l1 // 2 // (self.m * itemsize)
-        most = max(
-            self.p.width,
-            min(most, PREFETCHED // (self.columns * self.item)) if self.hints else most,
-        )
-        parts = -(-last // most) if self.blocked else 1
+        parts = 1
+        if self.blocked:
+            most = target.l1 // 2 // (self.m * itemsize)
+            most = max(
+                self.p.width,
+                min(most, PREFETCHED // (self.columns * self.item)) if self.hints else most,
+            )
+            parts = -(-last // most)
         self.k_block = last if parts == 1 else -(-last // (parts * self.p.width)) * self.p.width
         self.k_parts = -(-last // self.k_block)
         self.panel_k = self.k_block * (1 if self.blocked else prod(front))
 
     def _tiles_of_task(self, columns: int) -> int:
         """Tiles that make a task worth handing out, or packing for."""
-        enough = max(columns, TASK_WORK // (self.m * self.p.k))
+        enough = max(columns, TASK_WORK // value_of(self.m * self.p.k))
         return max(1, min(self.n, enough) // self.columns)
 
     def body(self) -> list[Stmt]:
@@ -203,14 +220,9 @@ class _Block(ContractionTask):
         caches."""
         out: list[Stmt] = []
         for rows, first, count in self.row_tiles:
-            at = Var("rows", MOST_TILES if self.params else count)
-            tile = self._tile(
-                var(at) * rows + first,
-                rows,
-                column,
-                columns,
-                self.hints and first + count * rows == self.m,
-            )
+            at = Var("rows", MOST_TILES if self.params or is_unknown(count) else count)
+            is_last = rows == self.row_tiles[-1][0]
+            tile = self._tile(var(at) * rows + first, rows, column, columns, self.hints and is_last)
             out.append(For(at, next(iter(self.params), count), SERIAL, tile))
         return out
 

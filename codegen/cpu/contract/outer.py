@@ -12,12 +12,14 @@ from __future__ import annotations
 from math import prod
 
 from ....ir.graph.graph import Node, const
-from ....ir.graph.index import Index, Var, row_major, unravel, var
-from ....ir.loops.loop import SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
+from ....ir.graph.index import Index, Range, Var, row_major, unravel, var
+from ....ir.graph.symbolic import is_unknown, value_of
+from ....ir.loops.loop import SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, If, Stmt, Store
 from ....wording import plural
 from ...kernels import loop_axes
 from ...kernels.contraction import Problem, contiguous, is_plain
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import cut
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Tuning
@@ -35,7 +37,7 @@ def lower_outer(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered
         f"{plural(task.group, 'row')} at once, blocks of {plural(task.steps * task.group, 'row')}"
         f" and {task.block} lanes"
     )
-    return task.lowered(f"{text}, {plural(prod(task.shape), 'task')}; {why}")
+    return task.lowered(f"{text}, {plural(value_of(prod(task.shape)), 'task')}; {why}")
 
 
 class _Block(LineTask):
@@ -43,13 +45,19 @@ class _Block(LineTask):
 
     def __init__(self, p: Problem, target: Target, tuning: Tuning) -> None:
         super().__init__(p, target, tuning)
-        self.group = max(g for g in range(1, max(1, min(4, SCALARS // p.k)) + 1) if p.m % g == 0)
+        self.group = max(1, min(4, SCALARS // p.k))
+        if is_unknown(p.m):
+            self.steps = ROWS // self.group
+            parts = -(-p.m // (self.steps * self.group))
+        else:
+            self.group = max(g for g in range(1, self.group + 1) if p.m % g == 0)
+            self.steps = min(p.m // self.group, ROWS // self.group)
+            parts = -(-p.m // self.group // self.steps)
         self.groups = p.m // self.group
-        self.steps = min(self.groups, ROWS // self.group)
         block = min(self.lanes, LANES_BYTES // self.dtype.itemsize)
         (row_part,) = self.place(
             block,
-            (-(-self.groups // self.steps),),
+            (parts,),
             float(self.steps * self.group * block * p.k) / 4,
         )
         self.first_step = row_part * self.steps
@@ -62,18 +70,18 @@ class _Block(LineTask):
         out: list[Stmt] = [] if self.panel is None else [Alloc(self.panel), self._pack(self.panel)]
         step, row = Var("rows", self.steps), Var("i", self.group)
         body = self._write((self.first_step + var(step)) * self.group + var(row), row)
-        total = self.groups if self.groups % self.steps else None
-        return [
-            *out,
-            For(
-                step,
-                self.steps,
-                SERIAL,
-                [body],
-                base=self.first_step if total else Index(),
-                total=total,
-            ),
-        ]
+        bounds = cut(self.first_step, self.groups, self.steps)
+        return [*out, For(step, self.steps, SERIAL, [body], 1, *bounds), *self._last_rows()]
+
+    def _last_rows(self) -> list[Stmt]:
+        """One by one those after the last whole group, where their number is not known."""
+        if not is_unknown(self.p.m) or self.group == 1:
+            return []
+        row, first = Var("row", self.group), self.groups * self.group
+        write = self._write(var(row) + first, Var("i", 1))
+        here = Range(self.first_step, self.groups - self.steps + 1, self.groups + 1)
+        rest = For(row, row.extent, SERIAL, [write], base=Index(const=first), total=self.p.m)
+        return [If((here,), [rest])]
 
     def _pack(self, panel: Buf) -> Stmt:
         lane, k = Var("l", self.block), [var(v) for v in self.k]

@@ -18,8 +18,9 @@ from __future__ import annotations
 from math import prod
 
 from ....ir.graph.graph import const, node
-from ....ir.graph.index import Index, Var, var
+from ....ir.graph.index import Index, Range, Var, var
 from ....ir.graph.op import Op
+from ....ir.graph.symbolic import is_unknown, scope_of, value_of
 from ....ir.loops.loop import (
     LANES,
     REG,
@@ -29,9 +30,11 @@ from ....ir.loops.loop import (
     Alloc,
     Buf,
     For,
+    If,
     Reduce,
     Stmt,
     Store,
+    neutral,
 )
 from ....ir.loops.walk import Substitution
 from ....ir.passes.split import nearest_divisor
@@ -48,9 +51,10 @@ from .sizes import IN_PLACE, Sizes, candidates, choose
 
 
 def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
-    """Loops of the packed schedule, in the sizes of the cost model or the fastest ones."""
+    """Loops of the packed schedule, in the sizes of the cost model or the fastest ones; those of
+    unknown extents cannot be timed."""
     factors = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
-    if tuning.fastest is None:
+    if tuning.fastest is None or scope_of(p.extents) is not None:
         return _Task(p, choose(p, target, *factors), target, tuning).in_sizes()
     tasks = [_Task(p, s, target, tuning).in_sizes() for s in candidates(p, target, *factors)]
     return tuning.fastest(tasks, target)
@@ -63,11 +67,11 @@ class _Task(Panels):
         super().__init__(p, s, target, tuning)
         sum_rows = (
             s.tile_rows
-            if self.k_parts == 1
-            else (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
+            if not self.splits_k
+            else (s.most_tiles + (self.rest_rows > 0)) * s.tile_rows
         )
         self.sums = Buf("sums", self.dtype, sum_rows * s.block, SCRATCH)
-        self.row, self.lane = Var("row", p.m), Var("lane", s.line)
+        self.row, self.lane = Var("row", p.m), Var("lane", self.most_line)
         self.hints = self._hints()
 
     def in_sizes(self) -> Lowered:
@@ -79,7 +83,7 @@ class _Task(Panels):
         text += (
             f", k in blocks of {s.k_extent}{', the epilogue asked for ahead' * bool(self.hints)}"
         )
-        return self.lowered(f"{text}, {plural(prod(self.shape), 'task')}")
+        return self.lowered(f"{text}, {plural(value_of(prod(self.shape)), 'task')}")
 
     def body(self) -> list[Stmt]:
         s = self.s
@@ -89,7 +93,7 @@ class _Task(Panels):
         step = [*([] if s.lanes == IN_PLACE else self.pack_lanes()), *self._all_tiles()]
         return (
             [*allocs, self._clear(), For(self.part, self.k_parts, SERIAL, step)]
-            if self.k_parts > 1
+            if self.splits_k
             else [*allocs, *step]
         )
 
@@ -97,24 +101,20 @@ class _Task(Panels):
         """Every tile of the task: some rows are packed, then used while they are in the cache."""
         s, group, tile = (
             self.s,
-            Var("group", self.s.task_tiles // self.s.group_tiles),
+            Var("group", self.s.most_tiles // self.s.group_tiles),
             Var("tile", self.s.group_tiles),
         )
         out: list[Stmt] = []
-        if self.tiles:
+        if is_unknown(self.p.m) or self.tiles:
             first = var(group) * s.group_tiles
             bounds = cut(self.first_tile + first, self.tiles, s.task_tiles)
             tiles = self._strip(
                 (first + var(tile)) * s.tile_rows, var(tile) * s.tile_rows, s.tile_rows
             )
             pack = self.pack_rows(first * s.tile_rows, s.tile_rows, s.group_tiles, *bounds)
+            body = [*pack, For(tile, s.group_tiles, SERIAL, tiles, 1, *bounds)]
             out.append(
-                For(
-                    group,
-                    group.extent,
-                    SERIAL,
-                    [*pack, For(tile, s.group_tiles, SERIAL, tiles, 1, *bounds)],
-                )
+                For(group, s.task_tiles // s.group_tiles, SERIAL, body + self._last_tile(first))
             )
         if self.rest_rows:
             first = Index(const=self._rest_in_block())
@@ -128,41 +128,65 @@ class _Task(Panels):
             )
         return out
 
+    def _last_tile(self, first: Index) -> list[Stmt]:
+        """The tile that rows do not fill, of the group that begins at a tile, where their number is
+        not known."""
+        if not is_unknown(self.last_tiles):
+            return []
+        tile, rows = Var("last", self.s.group_tiles), self.s.tile_rows
+        row = (first + var(tile)) * rows
+        here = Range(self.first_tile + first + var(tile), self.tiles, self.tiles + self.last_tiles)
+        strip = self._strip(row, Index(), rows, is_last=True)
+        return [
+            For(
+                tile,
+                tile.extent,
+                SERIAL,
+                [If((here,), [*self.pack_last_rows(row), *strip])],
+            )
+        ]
+
     def _rest_in_block(self) -> int:
         """The rows of whole tiles in the last part: the rest follows them."""
         return (self.tiles - (self.row_parts - 1) * self.s.task_tiles) * self.s.tile_rows
 
-    def _strip(self, first_row: Index, in_panel: Index, rows: int) -> list[Stmt]:
+    def _strip(
+        self, first_row: Index, in_panel: Index, rows: int, is_last: bool = False
+    ) -> list[Stmt]:
         """The tiles of some rows; after the last block of k their outputs, while the sums are in
-        the level-1 cache."""
-        sums = first_row if self.k_parts > 1 else Index()
+        the level-1 cache. Not all rows of the last tile are there: others stand in for them."""
+        sums = first_row if self.splits_k else Index()
         row = Var("row", rows)
-        at = self.first_tile * self.s.tile_rows + first_row + var(row)
-        write: Stmt = For(row, rows, SERIAL, self._write_row(at, sums + var(row)))
-        if self.k_parts > 1:
+        first = self.first_tile * self.s.tile_rows + first_row
+        bounds = (first, self.p.m) if is_last else (Index(), None)
+        body = self._write_row(first + var(row), sums + var(row))
+        write: Stmt = For(row, rows, SERIAL, body, 1, *bounds)
+        if self.splits_k:
             write = in_last(var(self.part), self.k_parts - 1, [write])
-        return [*self._tiles(first_row, in_panel, sums, rows), write]
+        return [*self._tiles(first_row, in_panel, sums, rows, is_last), write]
 
-    def _tiles(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int) -> list[Stmt]:
+    def _tiles(
+        self, first_row: Index, in_panel: Index, in_sums: Index, rows: int, is_last: bool
+    ) -> list[Stmt]:
         """Tiles of lanes; rows are counted from the block's first row, from the panel's and from
         that of the sums."""
         s = self.s
-        whole, rest = divmod(s.block, s.tile_lanes)
-        at, out = Var("lanes", whole), list[Stmt]()
+        at, out = Var("lanes", s.block // s.tile_lanes), list[Stmt]()
+        whole, rest = divmod(s.line if is_unknown(s.line) else s.block, s.tile_lanes)
         every = -(-extent(self.p.lanes[-1]) // s.tile_lanes)
         if whole:
             body = self._tile(
-                first_row, in_panel, in_sums, rows, var(at) * s.tile_lanes, s.tile_lanes
+                first_row, in_panel, in_sums, rows, is_last, var(at) * s.tile_lanes, s.tile_lanes
             )
             ends = s.lane_rows == 1 and not rest
             out.append(
-                self.part_loop(at, self.line_parts, self.line_part, every, body)
+                self.part_loop(at, whole, self.line_parts, self.line_part, every, body)
                 if ends
                 else For(at, whole, SERIAL, body)
             )
         if rest:
             first = Index(const=whole * s.tile_lanes)
-            out += self._tile(first_row, in_panel, in_sums, rows, first, rest)
+            out += self._tile(first_row, in_panel, in_sums, rows, is_last, first, rest)
         return out
 
     def _tile(
@@ -171,6 +195,7 @@ class _Task(Panels):
         in_panel: Index,
         in_sums: Index,
         rows: int,
+        is_last: bool,
         first_lane: Index,
         lanes: int,
     ) -> list[Stmt]:
@@ -184,7 +209,8 @@ class _Task(Panels):
         acc = Buf("acc", self.dtype, rows * lanes, REG)
         place, lane = var(i) * lanes + var(j), first_lane + var(j)
         if s.rows == IN_PLACE:
-            row_value = self.row_value(at, self.first_tile * s.tile_rows + first_row + var(i))
+            row = self.first_tile * s.tile_rows + first_row + var(i)
+            row_value = self.row_value(at, row % self.p.m if is_last else row)
         else:
             row_value = load(self.rows_panel, self.in_panel(in_panel, rows, at, i))
         if s.lanes == IN_PLACE:
@@ -196,7 +222,7 @@ class _Task(Panels):
         done = load(acc, place)
         finish: Stmt = (
             Reduce(self.sums, total, "add", done)
-            if self.k_parts > 1
+            if self.splits_k
             else Store(self.sums, total, done)
         )
         accumulate = self.k_loops(
@@ -221,7 +247,7 @@ class _Task(Panels):
         hints = touched(self.p.epilogue(by, const(0, self.dtype)), self.row, self.lane)
         return (
             [*hints]
-            if sum(h.buf.size * h.buf.dtype.itemsize for h in hints) > self.target.l2
+            if sum(value_of(h.buf.size) * h.buf.dtype.itemsize for h in hints) > self.target.l2
             else []
         )
 
@@ -231,17 +257,22 @@ class _Task(Panels):
         row = self.first_tile * self.s.tile_rows + first_row + var(i)
         to = Substitution({self.row: row, self.lane: first_lane + var(j)})
         ask: Stmt = For(i, rows, SERIAL, [For(j, lanes, LANES, to.body(self.hints))])
-        return ask if self.k_parts == 1 else in_last(var(self.part), self.k_parts - 1, [ask])
+        return ask if not self.splits_k else in_last(var(self.part), self.k_parts - 1, [ask])
 
     def _clear(self) -> Stmt:
-        z = Var("z", self.sums.size)
+        z, nothing = Var("z", self.sums.size), neutral("add", self.sums.dtype)
+        size = self.s.task_tiles * self.s.tile_rows * self.s.block
         return For(
-            z, self.sums.size, LANES, [Store(self.sums, var(z), const(0, self.sums.dtype))], 4
+            z,
+            size if is_unknown(size) else self.sums.size,
+            LANES,
+            [Store(self.sums, var(z), const(nothing, self.sums.dtype))],
+            4,
         )
 
     def _write_row(self, row: Index, in_block: Index) -> list[Stmt]:
         """The outputs of one row, given by its place in the problem and in the block."""
-        line, lane = Var("line", self.s.lane_rows), Var("l", self.s.line)
+        line, lane = Var("line", self.s.lane_rows), Var("l", self.most_line)
         at, position = self.block_lane(line, lane)
         by = self.batch | groups_at(self.p.rows, row) | self.lane_by(at, var(lane))
         return self.line_loops(

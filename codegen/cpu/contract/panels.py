@@ -12,9 +12,10 @@ from dataclasses import replace
 from math import prod
 
 from ....ir.graph.graph import Node, const
-from ....ir.graph.index import Index, Var, row_major, unravel, var
+from ....ir.graph.index import Index, Range, Var, row_major, unravel, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import LANES, SCRATCH, SERIAL, UNROLL, Buf, For, Stmt, Store
+from ....ir.graph.symbolic import is_unknown, value_of
+from ....ir.loops.loop import LANES, SCRATCH, SERIAL, UNROLL, Buf, For, If, Stmt, Store
 from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.loop_axes import cut, extent, fresh, in_last
 from ...llvm.target import Target
@@ -33,9 +34,14 @@ class Panels(ContractionTask):
         super().__init__(p, target, tuning)
         self.s = s
         self.tiles, self.rest_rows = divmod(p.m, s.tile_rows)
-        self.row_parts = -(-max(1, self.tiles) // s.task_tiles)
+        self.last_tiles = 0
+        if is_unknown(p.m):  # one more tile or none, which rows do not fill
+            self.last_tiles, self.rest_rows = -(-p.m // s.tile_rows) - self.tiles, 0
+            self.row_parts = _parts(p.m, s.tile_rows * s.task_tiles)
+        else:
+            self.row_parts = -(-max(1, self.tiles) // s.task_tiles)
         self.lines = groups_extent(p.lanes[:-1])
-        self.line_parts = -(-extent(p.lanes[-1]) // s.line)
+        self.line_parts = _parts(extent(p.lanes[-1]), s.line)
         shape = (
             *(extent(g) for g in p.batch),
             self.row_parts,
@@ -54,12 +60,14 @@ class Panels(ContractionTask):
         ]
         self.k_shape = (*(extent(g) for g in k_outer), -(-extent(self.k_groups[0]) // s.k_block))
         self.k_parts = prod(self.k_shape)
+        self.splits_k = is_unknown(self.k_parts) or self.k_parts > 1
         self.part = Var("part", self.k_parts)
         *self.k_fixed, self.k_part = unravel(
-            var(self.part) if self.k_parts > 1 else Index(), self.k_shape
+            var(self.part) if self.splits_k else Index(), self.k_shape
         )
         self.k_first = self.k_part * s.k_block
         self.panel = Buf("panel", self.dtype, s.k_extent * s.block, SCRATCH)
+        self.most_line = s.block if is_unknown(s.line) else s.line
         self.rows_panel = Buf(
             "rows_panel", self.dtype, s.group_tiles * s.tile_rows * s.k_extent, SCRATCH
         )
@@ -135,14 +143,14 @@ class Panels(ContractionTask):
     def _prefetch_lanes(self, k: list[Index]) -> list[Stmt]:
         if self.s.lane_rows > 1:
             return []
-        lane = Var("l", self.s.line)
+        lane = Var("l", self.most_line)
         later = self.k_by([*k[:-1], k[-1] + AHEAD])
         by = self.batch | later | self.lane_by(Index(), var(lane))
-        return self._prefetch_line(self.lane_value(by), lane)
+        return self._prefetch_line(self.lane_value(by), lane, self.s.line)
 
     def _fill_lines(self, k: list[Index]) -> list[Stmt]:
         """All lanes of the block at one step of k."""
-        s, line, lane = self.s, Var("line", self.s.lane_rows), Var("l", self.s.line)
+        s, line, lane = self.s, Var("line", self.s.lane_rows), Var("l", self.most_line)
         at, position = self.block_lane(line, lane)
         by = self.batch | self.k_by(k) | self.lane_by(at, var(lane))
         row = self.k_position(k) * s.block
@@ -152,7 +160,10 @@ class Panels(ContractionTask):
         )
 
     def _pad(self, row: Index) -> list[Stmt]:
-        """Zeros after the lanes of a block that tiles do not divide."""
+        """Zeros after the lanes of a block that tiles do not divide. Those of whole tiles that are
+        not there do no harm."""
+        if is_unknown(self.s.line):
+            return []
         used = self.s.lane_rows * self.s.line
         pad = Var("pad", self.s.block - used)
         zero = const(0, self.panel.dtype)
@@ -169,12 +180,18 @@ class Panels(ContractionTask):
         follow.
         """
         s, w, total, parts = self.s, self.p.width, extent(self.p.lanes[-1]), self.line_parts
-        at = Var("lanes", s.line // w)
-        out = [self.part_loop(at, parts, self.line_part, total // w, self._squares(var(at) * w, w))]
-        if total % w:
+        at, here = Var("lanes", self.most_line // w), s.line // w
+        squares = self._squares(var(at) * w, w)
+        out = [self.part_loop(at, here, parts, self.line_part, total // w, squares)]
+        if total % w and is_unknown(here):
+            last = Var("lanes", at.extent)
+            narrow = Range(self.line_part * here + var(last), total // w, total // w + 1)
+            body = self._squares(var(last) * w, total % w)
+            out.append(For(last, here, SERIAL, [If((narrow,), body)]))
+        elif total % w:
             first = Index(const=total // w * w - (parts - 1) * s.line)
             out.append(in_last(self.line_part, parts - 1, self._squares(first, total % w)))
-        if s.line < s.block:
+        if not is_unknown(s.line) and s.line < s.block:
             k = fresh(self.k)
             out += self.k_loops(k, self._pad(self.k_position([var(v) for v in k]) * s.block))
         return out + self._rest_of_k()
@@ -185,7 +202,12 @@ class Panels(ContractionTask):
         at, parts = Var("square", last // w), self._last_parts()
         body = self._square([var(v) for v in outer], var(at) * w, first_lane, lanes)
         return self.k_loops(
-            outer, [self.part_loop(at, parts, self.k_part, extent(self.k_groups[-1]) // w, body)]
+            outer,
+            [
+                self.part_loop(
+                    at, last // w, parts, self.k_part, extent(self.k_groups[-1]) // w, body
+                )
+            ],
         )
 
     def _rest_of_k(self) -> list[Stmt]:
@@ -207,17 +229,13 @@ class Panels(ContractionTask):
         """How many blocks of k the last axis of it is cut into."""
         return self.k_shape[-1] if len(self.k) == 1 else 1
 
-    def part_loop(self, v: Var, parts: int, part: Index, whole: int, body: list[Stmt]) -> Stmt:
+    def part_loop(
+        self, v: Var, steps: int, parts: int, part: Index, whole: int, body: list[Stmt]
+    ) -> Stmt:
         """A loop over a part of `whole` steps, of which the last part may have fewer."""
-        fewer = parts > 1 and whole != parts * v.extent
-        return For(
-            v,
-            v.extent,
-            SERIAL,
-            body,
-            base=part * v.extent if fewer else Index(),
-            total=whole if fewer else None,
-        )
+        fewer = is_unknown(steps) or (parts > 1 and whole != parts * steps)
+        bounds = (part * steps, whole) if fewer else (Index(), None)
+        return For(v, steps, SERIAL, body, 1, *bounds)
 
     def _square(
         self, front: list[Index], first_k: Index, first_lane: Index, lanes: int
@@ -255,17 +273,35 @@ class Panels(ContractionTask):
             row = Var("row", rows * tiles)
             first = self.first_tile * self.s.tile_rows + first_row
             later = self.row_value([*at[:-1], at[-1] + AHEAD], first + var(row))
-            return self.k_loops(k, [*self._prefetch_line(later, row), each])
+            return self.k_loops(k, [*self._prefetch_line(later, row, row.extent), each])
         each = For(i, rows, SERIAL, self.k_loops(k, [store], lanes=True))
         return [For(tile, tiles, SERIAL, [each], base=base, total=total)]
 
-    def _prefetch_line(self, value: Node, lane: Var) -> list[Stmt]:
+    def pack_last_rows(self, first_row: Index) -> list[Stmt]:
+        """Packs the rows after the last whole tile, and zeros for others of a tile."""
+        if self.s.rows == IN_PLACE:
+            return []
+        rows, k, i = self.s.tile_rows, fresh(self.k), Var("i", self.s.tile_rows)
+        z, at = Var("z", rows * self.s.k_extent), [var(v) for v in k]
+        base = self.first_tile * rows + first_row
+        value = self.row_value(at, base + var(i))
+        store: Stmt = Store(self.rows_panel, self.in_panel(Index(), rows, at, i), value)
+        zero = Store(self.rows_panel, var(z), const(0, self.dtype))
+        by_tile = self.s.rows == BY_TILE
+        steps = [store] if by_tile else self.k_loops(k, [store], lanes=True)
+        each: Stmt = For(i, rows, LANES if by_tile else SERIAL, steps, base=base, total=self.p.m)
+        return [
+            For(z, z.extent, LANES, [zero], 4),
+            *(self.k_loops(k, [each]) if by_tile else [each]),
+        ]
+
+    def _prefetch_line(self, value: Node, lane: Var, lanes: int) -> list[Stmt]:
         """That a line of a factor will be read, if that is a load of what the level-2 cache cannot
         hold whole. Lines less than a page apart lose nothing by it."""
-        if value.op is not Op.LOAD or value.arg[0].size * value.dtype.itemsize <= self.target.l2:
+        if value.op is not Op.LOAD or _nbytes(value.arg[0]) <= self.target.l2:
             return []
         hints: list[Stmt] = [replace(hint, cache=2) for hint in prefetches(value, lane)]
-        return [For(lane, lane.extent, LANES, hints, 4)] if hints else []
+        return [For(lane, lanes, LANES, hints, 4)] if hints else []
 
     def in_panel(self, first_row: Index, rows: int, k: list[Index], i: Var) -> Index:
         """Where an element of a tile stands in the panel of rows."""
@@ -277,3 +313,12 @@ class Panels(ContractionTask):
         """The row factor at a row of the problem, of whatever lane."""
         by = self.batch | self.k_by(k) | groups_at(self.p.rows, row)
         return self.p.factor(self.p.row_factor, by | {v: Index() for g in self.p.lanes for v in g})
+
+
+def _parts(n: int, of: int) -> int:
+    """How many there are of n: symbolic ones are known not to be negative."""
+    return (n + of - 1) // of
+
+
+def _nbytes(buf: Buf) -> int:
+    return value_of(buf.size) * buf.dtype.itemsize

@@ -3,11 +3,13 @@ statements."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from ....ir.graph.graph import Node, node, scalar_node
 from ....ir.graph.index import Index, Var, unravel
 from ....ir.graph.op import Op
+from ....ir.graph.symbolic import is_unknown
 from ....ir.loops.loop import LANES, For, Param, Stmt
 from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.loop_axes import cut, extent
@@ -36,7 +38,8 @@ class ContractionTask:
     def lowered(self, text: str) -> Lowered:
         p = self.p
         text = f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {text}"
-        return self.chunk.lowered(p.kernel, p.buffers, self.body(), text, self.params)
+        lowered = self.chunk.lowered(p.kernel, p.buffers, self.body(), text, self.params)
+        return replace(lowered, work=[p.terms // 4]) if is_unknown(p.terms) else lowered
 
 
 class LineTask(ContractionTask):

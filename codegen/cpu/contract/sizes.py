@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
+from ....ir.graph.symbolic import NotSymbolic, Scope, Symbolic, estimated, is_unknown, scope_of
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain
 from ...kernels.loop_axes import extent
 from ...llvm.target import Target
@@ -50,6 +51,7 @@ LOAD = 0.25  # cycles of a vector of the lane factor, which comes from the level
 LATENCY = 4  # cycles of a fused product and sum
 MOST_VECTORS = 4  # of lanes in a tile
 MOST_ROWS = 12
+MANY_ROWS = 27720  # whose number is not known, of which every height of tiles is a divisor
 
 IN_PLACE, BY_ROW, BY_TILE, SQUARES, BY_LINE = (
     "read in place",
@@ -62,7 +64,8 @@ IN_PLACE, BY_ROW, BY_TILE, SQUARES, BY_LINE = (
 
 @dataclass
 class Sizes:
-    """Every extent of the schedule, fixed by shape and target."""
+    """Every extent of the schedule, fixed by shape and target. Of these, the bits of results depend
+    on those of k alone."""
 
     rows: str  # how tiles read the row factor
     lanes: str  # how they read the lane factor
@@ -76,6 +79,7 @@ class Sizes:
     line: int = 1  # lanes of each
     block: int = 1  # lanes of a block, padded to whole vectors
     task_tiles: int = 1  # tiles of rows in a task
+    most_tiles: int = 1  # the same at most, where the number of rows is not known
     group_tiles: int = 1  # of which so many are packed at a time
 
 
@@ -104,7 +108,23 @@ def choose(
     most_tiles: int = MOST_TILES,
 ) -> Sizes:
     """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave
-    enough tasks."""
+    enough tasks. Where the number of rows is not known, they suit those at hand."""
+    if is_unknown(groups_extent(p.lanes[:-1])):
+        raise NotSymbolic(f"several of {groups_extent(p.lanes[:-1])} lines of lanes share a block")
+    k_sizes = _k_sizes(p, MOST_K)
+    with estimated(p.extents, MIN_DIRECT_ROWS):
+        return _chosen(p, target, row_value, lane_value, tile, most_tiles, k_sizes)
+
+
+def _chosen(
+    p: Problem,
+    target: Target,
+    row_value: Node,
+    lane_value: Node,
+    tile: tuple[int, int] | None,
+    most_tiles: int,
+    k_sizes: tuple[int, int, int],
+) -> Sizes:
     last, lines = extent(p.lanes[-1]), groups_extent(p.lanes[:-1])
     rows, why = row_access(p, row_value)
     tile_rows, vectors = tile or _tiles(p, target, row_value, lane_value)[0]
@@ -114,9 +134,9 @@ def choose(
         (why, "several lines share a block"),
         tile_rows,
         vectors * p.width,
-        *_k_sizes(p, MOST_K),
+        *k_sizes,
     )
-    if last >= 2 * s.tile_lanes or len(p.lanes) == 1:
+    if len(p.lanes) == 1 or isinstance(last, Symbolic) or last >= 2 * s.tile_lanes:
         s.lanes, because = _lane_access(p, s, lane_value)
         s.why = (why, because)
         _split_line(p, s, _most_lanes(p, s, target, most_tiles))
@@ -126,6 +146,9 @@ def choose(
                 (why, "read in place, lines would push each other out of the level-2 cache"),
             )
             _split_line(p, s, _most_lanes(p, s, target, most_tiles))
+        scope = scope_of([p.m, last])
+        if scope is not None:
+            _leave_lanes(p, s, _most_lanes(p, s, target, most_tiles), scope)
     else:
         most = min(_most_lanes(p, s, target, most_tiles), 256)
         s.lane_rows, s.line = max(1, min(lines, max(1, most // last))), last
@@ -152,11 +175,17 @@ def _tiles(p: Problem, target: Target, row_value: Node, lane_value: Node) -> lis
     lies_there = contiguous(lane_value, p.lanes[-1][-1]) and is_plain(lane_value)
     if p.m >= MIN_PACKED_ROWS or not lies_there:
         return shapes
-    most = WORTH_PACKING * _cycles(p.m, vectors, *shapes[0])
+    rows = _rows(p)
+    most = WORTH_PACKING * _cycles(rows, vectors, *shapes[0])
     return sorted(
         shapes,
-        key=lambda s: lanes % (s[1] * p.width) != 0 or _cycles(p.m, vectors, *s) > most,
+        key=lambda s: lanes % (s[1] * p.width) != 0 or _cycles(rows, vectors, *s) > most,
     )
+
+
+def _rows(p: Problem) -> int:
+    """For which tiles are to suit."""
+    return MANY_ROWS if isinstance(p.m, Symbolic) else p.m
 
 
 def _all_tiles(p: Problem, target: Target, row_value: Node) -> list[tuple[int, int]]:
@@ -166,7 +195,8 @@ def _all_tiles(p: Problem, target: Target, row_value: Node) -> list[tuple[int, i
         and _row_pitch(p, row_value) % ALIASED == 0
         and ways < MOST_ROWS
     )
-    return tile_shapes(p.m, vectors, target, ways - SPARE_WAYS if crowded else MOST_ROWS)
+    most_rows = ways - SPARE_WAYS if crowded else MOST_ROWS
+    return tile_shapes(_rows(p), vectors, target, most_rows, isinstance(p.m, Symbolic))
 
 
 def _row_pitch(p: Problem, value: Node) -> int:
@@ -180,16 +210,18 @@ def _wanted_tasks(p: Problem) -> int:
 
 
 def tile_shapes(
-    m: int, vectors: int, target: Target, most_rows: int = MOST_ROWS
+    m: int, vectors: int, target: Target, most_rows: int = MOST_ROWS, only_whole: bool = False
 ) -> list[tuple[int, int]]:
     """(rows, vectors of lanes) of tiles, those first that take the fewest cycles for m rows and so
-    many vectors of lanes."""
+    many vectors of lanes. `only_whole`: none is narrower at the edge."""
     accumulators = 24 if target.registers >= 32 else 12
     widths = range(1, min(vectors, MOST_VECTORS) + 1)
     shapes = [(r, v) for v in widths for r in range(1, min(m, accumulators // v, most_rows) + 1)]
-    return sorted(
-        shapes, key=lambda shape: (_cycles(m, vectors, *shape), -shape[0] * shape[1], -shape[0])
-    )
+
+    def cycles(rows: int, width: int) -> float:
+        return _cycles(m, _round(vectors, width) if only_whole else vectors, rows, width)
+
+    return sorted(shapes, key=lambda shape: (cycles(*shape), -shape[0] * shape[1], -shape[0]))
 
 
 def _cycles(m: int, vectors: int, rows: int, width: int) -> float:
@@ -211,7 +243,8 @@ def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
     while groups_extent(p.reduced[outer + 1 :]) > most:
         outer += 1
     inside = groups_extent(p.reduced[outer + 1 :])
-    block = min(extent(p.reduced[outer]), max(1, most // inside))
+    steps = extent(p.reduced[outer])
+    block = max(1, most // inside) if is_unknown(steps) else min(steps, max(1, most // inside))
     return outer, block, block * inside
 
 
@@ -239,10 +272,11 @@ def _lane_access(p: Problem, s: Sizes, value: Node) -> tuple[str, str]:
         along_k = (
             contiguous(value, p.reduced[-1][-1]) and min(last, extent(p.reduced[-1])) >= p.width
         )
+        along_k = along_k and scope_of([last, extent(p.reduced[-1])]) is None
         return (SQUARES, "contiguous along k") if along_k else (BY_LINE, "they lie apart")
     if not is_plain(value):
         return BY_LINE, "computed or masked"
-    if last % s.tile_lanes:
+    if isinstance(last, Symbolic) or last % s.tile_lanes:
         return BY_LINE, f"tiles do not divide {last}"
     if last * p.anchor.node.dtype.itemsize % ALIASED == 0 and p.m > 2 * s.tile_rows:
         return BY_LINE, "lines a multiple of 4 KB apart share cache sets"
@@ -264,32 +298,59 @@ def _is_crowded(p: Problem, s: Sizes, target: Target, value: Node) -> bool:
 
 
 def _split_line(p: Problem, s: Sizes, most: int) -> None:
+    """Blocks of the lanes of a line."""
+    s.block = _line_block(p, s, most)
+    s.line = min(s.block, extent(p.lanes[-1]))
+
+
+def _leave_lanes(p: Problem, s: Sizes, most: int, scope: Scope) -> None:
+    """Blocks that hold as many lanes as there may be. How many tiles of them are used is decided
+    when their number and that of the rows are known."""
+    last = extent(p.lanes[-1])
+    s.block = most if isinstance(last, Symbolic) else min(most, _round(last, s.tile_lanes))
+    tiles = s.block // s.tile_lanes
+    if tiles > 1 or isinstance(last, Symbolic):
+        s.line = s.tile_lanes * scope.choose(
+            lambda: -(-_line_block(p, s, most) // s.tile_lanes), tiles
+        )
+
+
+def _line_block(p: Problem, s: Sizes, most: int) -> int:
     """Equal parts of the lanes of a line, as long as there are enough tasks."""
     last, others = extent(p.lanes[-1]), groups_extent(p.batch) * groups_extent(p.lanes[:-1])
     parts = max(1, p.m // (MIN_DIRECT_ROWS if s.lanes == IN_PLACE else MIN_PACKED_ROWS))
     while most > s.tile_lanes and -(-last // most) * others * parts < _wanted_tasks(p):
         most = max(s.tile_lanes, most // 2 // s.tile_lanes * s.tile_lanes)
-    s.block = _round(-(-last // -(-last // most)), s.tile_lanes if s.lanes == IN_PLACE else p.width)
-    s.line = min(s.block, last)
+    to = s.tile_lanes if s.lanes == IN_PLACE else p.width
+    return _round(-(-last // -(-last // most)), to)
 
 
 def _split_rows(p: Problem, s: Sizes, tasks: int) -> None:
-    """Tiles of rows in a task, and in a group that is packed at once."""
+    """Tiles of rows in a task, and in a group that is packed at once. The most are as many as the
+    results of a task allow; a number of rows that is not known decides when it is."""
+    most = max(1, BLOCK // s.block // s.tile_rows)
+    tiles = _task_tiles(p, s, tasks, most)
+    groups = int(
+        1 if s.rows == IN_PLACE else -(-tiles // max(1, GROUP // (s.tile_rows * s.k_extent)))
+    )
+    s.group_tiles = int(-(-tiles // groups))
+    s.task_tiles = s.most_tiles = groups * s.group_tiles
+    scope = scope_of([p.m])
+    if scope is not None:
+        if s.rows == IN_PLACE:
+            s.group_tiles = 1
+        most_groups = -(-most // s.group_tiles)
+        s.most_tiles = most_groups * s.group_tiles
+        s.task_tiles = s.group_tiles * scope.choose(
+            lambda: -(-_task_tiles(p, s, tasks, most) // s.group_tiles), most_groups
+        )
+
+
+def _task_tiles(p: Problem, s: Sizes, tasks: int, most: int) -> int:
+    """Tiles of rows in a task, given the number of tasks with all rows."""
     tiles = -(-p.m // s.tile_rows)
     least = 1 if s.lanes == IN_PLACE else -(-MIN_PACKED_ROWS // s.tile_rows)
-    task_tiles = max(
-        1,
-        min(
-            tiles,
-            BLOCK // s.block // s.tile_rows,
-            max(least, -(-tiles * tasks // _wanted_tasks(p))),
-        ),
-    )
-    groups = (
-        1 if s.rows == IN_PLACE else -(-task_tiles // max(1, GROUP // (s.tile_rows * s.k_extent)))
-    )
-    s.group_tiles = -(-task_tiles // groups)
-    s.task_tiles = groups * s.group_tiles
+    return max(1, min(tiles, most, max(least, -(-tiles * tasks // _wanted_tasks(p)))))
 
 
 def _round(n: int, to: int) -> int:

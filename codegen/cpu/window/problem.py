@@ -11,6 +11,7 @@ from math import log2, prod
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, unravel, var
+from ....ir.graph.symbolic import NotSymbolic, Symbolic, value_of
 from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ...kernels.contraction import Problem, contiguous, is_plain
@@ -152,7 +153,9 @@ def waiting(w: Windows, lines: int) -> float:
     """What few tasks cost if tiles have so many lines: time over the share of the work, on average
     of 2, 4 and 8 threads."""
     tasks = prod(v.extent for v in (*w.batch, *w.places[:-2])) * -(-w.lines // lines)
-    return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3 if tasks < TASKS // 2 else 1.0
+    if isinstance(tasks, Symbolic) or tasks >= TASKS // 2:
+        return 1.0
+    return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3
 
 
 @dataclass(frozen=True)
@@ -189,8 +192,13 @@ def best_tile(
 
 
 def tile_lines(w: Windows) -> range:
-    """How many lines a tile may have: whole windows of a pool."""
+    """How many lines a tile may have: whole windows of a pool; one of lines whose number is not
+    known."""
     high = w.window[0]
+    if isinstance(w.lines, Symbolic):
+        if high > 1:
+            raise NotSymbolic(f"windows of {high} lines of {w.lines}")
+        return range(1, 2)
     return range(high, min(w.lines, 8) + 1, high)
 
 
@@ -231,7 +239,8 @@ class Units:
         self.w = w
         self.outer = w.places[:-2]
         self.count_outer = prod(v.extent for v in self.outer)
-        self.block = Var("line", w.lines)  # line of the block
+        # line of the block
+        self.block = Var("line", 1 if isinstance(w.lines, Symbolic) else w.lines)
         self.others = (*(v.extent for v in w.batch), channel_blocks)
         self._shrink(tile_lines, minimum)
         self.parts = -(-w.lines // self.block.extent)
@@ -243,7 +252,11 @@ class Units:
         images = bool(self.outer) and not w.batch
         wanted = self.count * each / max(TASKS, minimum)
         wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
-        self.size = max(1, min(self.count, max(least, wanted)))
+        self.size = max(1, least, wanted)
+        if isinstance(self.count, Symbolic):  # a task may have fewer
+            self.size = self.size if images else 1
+        else:
+            self.size = min(self.count, self.size)
         self.total = (
             Param("units")
             if images and self.size > 1
@@ -262,7 +275,7 @@ class Units:
         while self.block.extent > tile_lines:
             lines = self.block.extent
             work = w.k * w.m * w.line * lines // prod(self.others[-1:]) // 4
-            many = each * -(-w.lines // lines) >= max(TASKS // 2, minimum) or (
+            many = value_of(each * -(-w.lines // lines)) >= max(TASKS // 2, minimum) or (
                 work < CHUNK_WORK and minimum == 1
             )
             if many and self.bytes() <= w.target.l2 // 4:
@@ -337,7 +350,7 @@ def channel_block(w: Windows, channels: int, lines: int) -> int:
     """Channels of a task, in whole tiles: all of them where lines (and batch elements) make enough
     tasks."""
     tasks = w.outer_lines // lines * prod(v.extent for v in w.batch)
-    blocks = max(1, min(-(-w.m // channels), TASKS // max(1, tasks)))
+    blocks = max(1, min(-(-w.m // channels), TASKS // max(1, value_of(tasks))))
     return -(-w.m // (channels * blocks)) * channels
 
 
