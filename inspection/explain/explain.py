@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ... import errors
 from ...frontend.jit.jit import jit, step_behind
-from ...frontend.lazy import realize, watchers
+from ...frontend.lazy import program_table, realize, watchers
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.brief import brief
 
@@ -57,7 +57,8 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     program = _named(structure)
     if program is None:
         return Report()
-    return replace(report(program[0], names=program[1]), note=structure.note)
+    notes = filter(None, (structure.note, program_table.sizes_of(structure)))
+    return replace(report(program[0], names=program[1]), note="\n".join(notes))
 
 
 def named_behind(

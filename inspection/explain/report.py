@@ -21,7 +21,8 @@ class Report:
     how many outputs may be written over inputs; `memory`, a Memory: every buffer with its place and
     lifetime, and what is needed in the worst step; `device`, which runs it; `strict`, whether in
     strict mode (WEFT_STRICT); `loops`, a LoopReport each: what passes from iteration to iteration
-    and what is kept for a gradient; `note`, what was computed again to fit a limit of memory.
+    and what is kept for a gradient; `note`, what was computed again to fit a limit of memory, and
+    which sizes the program serves besides its own.
     """
 
     kernels: list[KernelReport] = field(default_factory=list)

@@ -10,6 +10,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import weft as wf
+import weft.nn.functional as F
 from weft import options
 from weft.compiler.symbolic.extents import apart, together
 from weft.compiler.symbolic.formulas import formulas
@@ -38,7 +39,7 @@ def normalised(x: wf.Tensor) -> wf.Tensor:
     return (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
 
 
-ROW = random(48)
+ROW, KERNEL = random(48), random(6, 1, 5, 5)
 CASES: dict[str, Case] = {
     "map": lambda n: (random(n, 48) * 2 + random(n, 48)).relu(),
     "vector": lambda n: random(n).exp() * 2,
@@ -51,6 +52,14 @@ CASES: dict[str, Case] = {
     "divided": lambda n: random(n, 48).mean(1) / n,
     "joined": lambda n: wf.concat([random(n, 48), random(n, 48) * 2], 1),
     "chosen": lambda n: random(9, 48)[wf.tensor(RNG.integers(0, 9, n)).realize()] * 2,
+    "sum of columns": lambda n: (random(n, 300) * 2).sum(0),
+    "narrow columns": lambda n: (random(n, 10) * 2).sum(0),
+    "channels": lambda n: (random(n, 6, 28, 28) * 2).sum((0, 2, 3)),
+    "turned": lambda n: random(n, 48).T + 1,
+    "part": lambda n: random(n + 3, 48)[1 : n + 1] * 2,
+    "padded": lambda n: wf.pad(random(n, 48), ((2, 3), (0, 0))) + 1,
+    "convolution": lambda n: F.conv2d(random(n, 1, 12, 12), KERNEL, padding=2).relu(),
+    "pooled": lambda n: F.max_pool2d(random(n, 3, 12, 12), 2) + 1,
     "compared": lambda n: wf.where(random(n, 48) > 0, random(n, 48), 1),
 }
 
@@ -83,6 +92,50 @@ def compiled(case: Case, sizes: Iterable[int]) -> int:
     return count
 
 
+NARROW, WIDE, SQUARE, SHORT = random(784, 10), random(784, 300), random(300, 300), random(5, 784)
+OF_ROWS, FAR = random(300, 784), random(784, 1024)
+PRODUCTS: dict[str, tuple[Case, int]] = {
+    "narrow": (lambda n: random(n, 784) @ NARROW, 2),
+    "wide, with an epilogue": (lambda n: (random(n, 784) @ WIDE).relu() + 1, 2),
+    "a residual": (lambda n: (random(n, 300) @ SQUARE + random(n, 300)).relu(), 2),
+    "with a prologue": (lambda n: (random(n, 784) * 2).relu() @ WIDE, 2),
+    "few steps": (lambda n: random(n, 5) @ SHORT, 2),
+    "a batch": (lambda n: random(n, 24, 32) @ random(n, 32, 40), 2),
+    "steps of sequences, no contraction for 2 and 3": (
+        lambda n: random(3, n, 96) @ random(3, 96, n),
+        4,
+    ),
+    "heads": (lambda n: random(n, 2, 20, 32) @ random(n, 2, 20, 32).transpose(2, 3), 2),
+    "a far matrix, in another order for few rows": (lambda n: random(n, 784) @ FAR, 3),
+    "the gradient of weights": (lambda n: random(n, 784).T @ random(n, 300), 2),
+    "of few": (lambda n: random(n, 784).T @ random(n, 10), 3),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_few_programs_multiply_matrices_of_all_sizes(name: str) -> None:
+    case, most = PRODUCTS[name]
+    assert compiled(case, (*SIZES, 10, 128, 300, 784)) == most
+
+
+def test_rows_and_batch_are_independent() -> None:
+    def case(n: int) -> wf.Tensor:
+        return random(n, n * n % 50 + 17, 48) @ random(n, 48, 40)
+
+    assert compiled(case, (20, 31, 12, 49, 100)) == 2
+
+
+def test_products_along_k_share_a_program_from_17_rows_on() -> None:
+    """Blocks of k depend on the number of rows where these are fewer."""
+
+    def case(n: int) -> wf.Tensor:
+        return (random(n, 784) @ OF_ROWS[:10].T).relu()
+
+    assert compiled(case, (64, 67, 17, 18, 33, 100, 1000)) == 2
+    assert compiled(case, (2, 16)) == 2
+    assert compiled(case, (257, 300)) == 0
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_two_programs_serve_all_sizes_with_the_bits_of_their_own(name: str) -> None:
     assert compiled(CASES[name], SIZES) == 2
@@ -101,6 +154,13 @@ def test_a_size_that_guards_exclude_has_a_program_of_its_own() -> None:
 @pytest.mark.parametrize("n", [0, 1])
 def test_axes_of_no_or_one_element_are_compiled_apart(n: int) -> None:
     assert compiled(CASES["softmax"], (64, n, 67, n, 33)) == 3
+
+
+def test_independent_sizes_are_independent_symbols() -> None:
+    def case(n: int) -> wf.Tensor:
+        return wf.concat([random(n, 7) * 2, random(n * n % 50 + 2, 7)])
+
+    assert compiled(case, (20, 31, 12, 49, 100)) == 2
 
 
 def test_jitted_functions_and_lazy_expressions_share_them() -> None:
@@ -189,3 +249,55 @@ def test_formulas_are_found_from_two_sizes(
     assert found is not None and found.values_of(parts(12, 44).extents) == (12, 44)
     assert found.values_of(parts(*sizes).extents) == sizes
     assert found.values_of(parts(*sizes, more=1).extents) is None
+
+
+# ---------------------------------------------------------------- training
+
+
+class Small(wf.nn.Module):
+    """Convolutions, pooling, layers and a loss, as in LeNet."""
+
+    def __init__(self) -> None:
+        self.first = wf.nn.Conv2d(1, 6, 5, padding=2)
+        self.second = wf.nn.Conv2d(6, 8, 5)
+        self.third = wf.nn.Linear(8 * 5 * 5, 10)
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        x = F.max_pool2d(self.first(x).relu(), 2)
+        x = F.max_pool2d(self.second(x).relu(), 2)
+        return self.third(x.reshape(x.shape[0], 200))
+
+
+def trained(sizes: Iterable[int]) -> list[bytes]:
+    """The losses, then the weights, of a step for each batch."""
+    wf.manual_seed(0)
+    rng = np.random.default_rng(0)
+    model = Small()
+    optimizer = wf.nn.optim.SGD(model.parameters(), lr=0.05)
+
+    @wf.jit
+    def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    out = []
+    for n in sizes:
+        x = wf.tensor(rng.normal(size=(n, 1, 28, 28)).astype(np.float32))
+        y = wf.tensor(rng.integers(0, 10, n))
+        out.append(step(x, y).numpy().tobytes())
+    return [*out, *(p.numpy().tobytes() for p in model.parameters())]
+
+
+def test_batches_of_any_size_train_with_the_same_bits() -> None:
+    sizes = (64, 67, 100, 65, 257, 128)
+    before = statistics["built"]
+    made = trained(sizes)
+    assert statistics["built"] - before <= 5, "weights, a step of one size, a step of many"
+    with (
+        options.override(dynamic_shapes=False),
+        mock.patch.object(program_table, "_programs", program_table.Programs()),
+    ):
+        assert trained(sizes) == made

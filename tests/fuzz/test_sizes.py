@@ -1,0 +1,20 @@
+"""Random expressions at several sizes: a program that serves many has the bits of those that serve
+one."""
+
+from __future__ import annotations
+
+import fuzz_sizes
+import pytest
+
+SEEDS = 40
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, 10))
+def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
+    assert [fuzz_sizes.differing(seed) for seed in range(first, first + 10)] == [[]] * 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(SEEDS, 1040, 100))
+def test_bits_of_a_thousand_more(first: int) -> None:
+    assert {s: d for s in range(first, first + 100) if (d := fuzz_sizes.differing(s))} == {}

@@ -1,0 +1,244 @@
+"""Random expressions over axes of several sizes: whatever program serves a size, the bits are those
+of a program of that size alone.
+
+`python tests/kit/fuzz_sizes.py COUNT [FIRST_SEED]` makes COUNT expressions, and computes each at
+FIVE sizes; prints those that differ, and how many programs were compiled.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from random import Random
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import weft as wf
+from weft import options
+from weft.frontend.lazy import program_table
+from weft.frontend.lazy.program_table import statistics
+
+Array = np.ndarray[Any, Any]
+FIVE = 5
+SIZES = (2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 48, 64, 65, 100, 129, 257, 300)
+FIXED = (1, 2, 3, 5, 8, 10, 33)
+MOST = 40_000  # elements of a value at the sizes that there are
+
+
+class Expression:
+    """One random expression: the same moves at any sizes of its symbols, of which there are up to
+    three."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.symbols = 1 + Random(seed).randrange(3)
+
+    def sizes(self) -> list[tuple[int, ...]]:
+        """The first two are those from which a program is generalised; 0 and 1 are among the
+        others."""
+        random = Random(self.seed + 1)
+        drawn = [tuple(random.choice(SIZES) for _ in range(self.symbols)) for _ in range(FIVE - 1)]
+        last = tuple(random.choice((0, 1, 1, 4)) for _ in range(self.symbols))
+        return [*drawn, last]
+
+    def at(self, sizes: tuple[int, ...]) -> list[wf.Tensor]:
+        """Its results for these sizes."""
+        return _Grown(Random(self.seed), sizes).results()
+
+
+class _Grown:
+    def __init__(self, random: Random, sizes: tuple[int, ...]) -> None:
+        self.random, self.symbols = random, sizes
+        random.randrange(3)
+        self.rng = np.random.default_rng(random.randrange(1 << 16))
+        # values, each with its axes: numbers of symbols, or extents as (extent,)
+        self.values: list[tuple[wf.Tensor, tuple[Any, ...]]] = []
+
+    def results(self) -> list[wf.Tensor]:
+        for _ in range(2):
+            self.values.append(self.leaf(self.axes()))
+        for _ in range(2 + self.random.randrange(7)):
+            move = self.random.choice(MOVES)
+            made = move(self, *self.random.choice(self.values))
+            if made is not None and made[0].size <= MOST:
+                self.values.append(made)
+        return [v for v, _ in self.values[-2:]]
+
+    def extent(self, axis: Any) -> int:
+        return axis[0] if isinstance(axis, tuple) else self.symbols[axis]
+
+    def axis(self) -> Any:
+        if self.random.random() < 0.6:
+            return self.random.randrange(len(self.symbols))
+        return (self.random.choice(FIXED),)
+
+    def axes(self) -> tuple[Any, ...]:
+        return tuple(self.axis() for _ in range(1 + self.random.randrange(3)))
+
+    def leaf(self, axes: tuple[Any, ...]) -> tuple[wf.Tensor, tuple[Any, ...]]:
+        shape = [self.extent(a) for a in axes]
+        array = self.rng.normal(size=shape).astype(np.float32)
+        return wf.tensor(array).realize(), axes
+
+
+Axes = tuple[Any, ...]
+Made = tuple[wf.Tensor, Axes] | None
+
+
+def maps(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    f = g.random.choice((wf.exp, wf.relu, wf.tanh, wf.abs, lambda x: x * 1.5 - 0.25))
+    return f(x.clip(-3, 3)), axes
+
+
+def meets(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """With a value of some of its axes."""
+    kept = [g.random.random() < 0.7 for _ in axes]
+    other, _ = g.leaf(tuple(a for a, k in zip(axes, kept, strict=True) if k))
+    for i, k in enumerate(kept):
+        other = other if k else other.unsqueeze(i)
+    return g.random.choice((wf.add, wf.multiply, wf.maximum, wf.subtract))(x, other), axes
+
+
+def reduces(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    i = g.random.randrange(len(axes)) if axes else 0
+    if not axes or not x.shape[i]:
+        return None
+    f = g.random.choice((wf.sum, wf.max, wf.mean))
+    return f(x, i), axes[:i] + axes[i + 1 :]
+
+
+def sums_all(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    return x.sum(), ()
+
+
+def softmaxes(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    i = g.random.randrange(len(axes)) if axes else 0
+    return (x.softmax(i), axes) if axes and x.shape[i] else None
+
+
+def multiplies(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    if not axes:
+        return None
+    by, (_, columns) = g.leaf((axes[-1], g.axis()))
+    return x @ by, (*axes[:-1], columns)
+
+
+def multiplies_turned(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """As in the gradient of a weight."""
+    if len(axes) != 2:
+        return None
+    by, (_, columns) = g.leaf((axes[0], g.axis()))
+    return x.mT @ by, (axes[1], columns)
+
+
+def turns(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    order = list(range(len(axes)))
+    g.random.shuffle(order)
+    return x.permute(order), tuple(axes[i] for i in order)
+
+
+def joins(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    if not axes:
+        return None
+    other, _ = g.leaf((g.axis(), *axes[1:]))
+    total = (x.shape[0] + other.shape[0],)
+    g.random.random()
+    return wf.concat([x, other])[: x.shape[0]], (axes[0], *axes[1:]) if total else ()
+
+
+def cuts(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    i = g.random.randrange(len(axes)) if axes else 0
+    if not axes or not isinstance(axes[i], tuple) or axes[i][0] < 3:
+        return None
+    at = tuple(slice(1, None) if k == i else slice(None) for k in range(len(axes)))
+    return x[at], (*axes[:i], (axes[i][0] - 1,), *axes[i + 1 :])
+
+
+def shifts(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Pads one end and cuts the other."""
+    if not axes:
+        return None
+    return wf.pad(x, ((1, 0), *(((0, 0),) * (len(axes) - 1))))[:-1], axes
+
+
+def flattens(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """A map over all elements as one axis, and back."""
+    return (x.reshape(-1) * 0.5).reshape(x.shape), axes
+
+
+def gathers(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    if not axes or not x.shape[0]:
+        return None
+    rows = g.axis()
+    places = g.rng.integers(0, x.shape[0], g.extent(rows))
+    return x[wf.tensor(places).realize()], (rows, *axes[1:])
+
+
+def counts(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    return (x * (wf.arange(x.shape[-1]) % 3 + 1), axes) if axes else None
+
+
+def chooses(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    return wf.where(x > 0.1, x, g.leaf(axes)[0]), axes
+
+
+def scans(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    return (x.cumsum(g.random.randrange(len(axes))), axes) if axes else None
+
+
+MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
+    maps, maps, meets, meets, reduces, reduces, softmaxes, multiplies, multiplies_turned, turns,
+    joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all,
+)  # fmt: skip
+
+
+def computed(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
+    """Its results in memory, all by one program."""
+    made = expression.at(sizes)
+    wf.realize(*made)
+    return [v.numpy() for v in made]
+
+
+def alone(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
+    """The same by a program of these sizes alone."""
+    with (
+        options.override(dynamic_shapes=False),
+        mock.patch.object(program_table, "_programs", program_table.Programs()),
+    ):
+        return computed(expression, sizes)
+
+
+def differing(seed: int) -> list[tuple[int, ...]]:
+    """The sizes at which the bits of an expression differ from those of a program of its own."""
+    expression = Expression(seed)
+    with mock.patch.object(program_table, "_programs", program_table.Programs()):
+        made = [(sizes, computed(expression, sizes)) for sizes in expression.sizes()]
+    return [
+        sizes
+        for sizes, values in made
+        if [v.tobytes() for v in values] != [v.tobytes() for v in alone(expression, sizes)]
+    ]
+
+
+def main(count: int, first: int = 0) -> int:
+    """How many expressions differ."""
+    failed = 0
+    for seed in range(first, first + count):
+        before = statistics["laid_out"]
+        try:
+            where: Any = differing(seed)
+        except Exception as error:
+            where = f"{type(error).__name__}: {error}"
+        if where:
+            failed += 1
+            print(f"seed {seed}: {where}", flush=True)
+        if not (seed + 1) % 100:
+            print(f"{seed + 1 - first} expressions, {failed} failed", flush=True)
+        del before
+    print(f"{count} expressions, {failed} failed; {dict(statistics)}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(*map(int, sys.argv[1:]))))
