@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ...ir.graph.graph import Node
 from ...ir.graph.site import Site
+from ...ir.graph.symbolic import NotSymbolic, Symbolic
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
@@ -178,6 +179,8 @@ def _routine(kernel: Kernel, strides: Strides, sites: list[CheckSite]) -> Lowere
     """A routine of a library, which has no loops; `sites` takes what it reports."""
     n = kernel.outputs[0]
     routine = n.arg[0]
+    if any(isinstance(d, Symbolic) for s in n.src for d in (*s.shape, *strides.get(s, ()))):
+        raise NotSymbolic(f"{routine.name} is called with sizes that are known")
     step = RoutineStep(
         kernel.name, routine, n.src, kernel.inputs, kernel.outputs, strides, len(sites)
     )

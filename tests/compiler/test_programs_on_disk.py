@@ -210,17 +210,18 @@ def test_graphs_share_programs_and_kernels_where_they_can(
     new_process: Start, builds: list[str]
 ) -> None:
     """A dense map is one kernel whatever its shape; equal structures are one program."""
-    shapes = [(12,), (3, 4), (4, 3), (2, 2, 3), (1, 12), (12, 1)]
-    for repeat in range(2):
+    with options.override(dynamic_shapes=False):
+        shapes = [(12,), (3, 4), (4, 3), (2, 2, 3), (1, 12), (12, 1)]
+        for repeat in range(2):
+            for shape in shapes:
+                x = wf.tensor(np.full(shape, float(repeat), "float32"))
+                (x.tanh() + x).numpy()
+        assert (builds.count("build"), builds.count("compile_text")) == (len(shapes), 1)
+        new_process()
         for shape in shapes:
-            x = wf.tensor(np.full(shape, float(repeat), "float32"))
+            x = wf.tensor(np.full(shape, 3.0, "float32"))
             (x.tanh() + x).numpy()
-    assert (builds.count("build"), builds.count("compile_text")) == (len(shapes), 1)
-    new_process()
-    for shape in shapes:
-        x = wf.tensor(np.full(shape, 3.0, "float32"))
-        (x.tanh() + x).numpy()
-    assert builds.count("build") == len(shapes)
+        assert builds.count("build") == len(shapes)
 
 
 @pytest.mark.skipif(not runs_anywhere(), reason="elsewhere LLVM's engine links what is on disk")

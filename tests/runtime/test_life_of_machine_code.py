@@ -155,7 +155,10 @@ def test_another_number_of_images_needs_no_new_kernel(step: str) -> None:
             )
         np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-3, atol=1e-4)
 
-    with options.override(cache_dir=None, serial_threshold=None, min_chunks=1):
+    alone = options.override(
+        cache_dir=None, serial_threshold=None, min_chunks=1, dynamic_shapes=False
+    )
+    with alone:
         compute(64)
         before = len(known)
         for count in (48, 72):
