@@ -8,6 +8,7 @@ there is something to build.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,36 @@ def program_key(structure: Structure, settings: Any) -> str:
     """What a program depends on: its graph, the settings, and the sources of every stage."""
     material = "\n".join([structure.text(), repr(settings), cache.source_fingerprint(*STAGES)])
     return hashlib.sha256(material.encode()).hexdigest()
+
+
+def found(structure: Structure) -> tuple[Any, Structure] | None:
+    """A program that an earlier process left, and the structure that says what its inputs are:
+    constants may be among them that the given one has not there."""
+    if options.current().verify:
+        return None
+    settings = current_settings(structure.device)
+    uses = cache.default().get(_key_of_uses(structure, settings))
+    if uses is not None:
+        structure = replace(structure, varying=tuple(map(int, uses.decode().split())))
+    program = load_program(program_key(structure, settings), structure)
+    if program is None:
+        return None
+    program.planned = partial(planned_memory, structure, settings)
+    return program, structure
+
+
+def keep(structure: Structure, made: Structure, compiled: Compiled) -> None:
+    """Leaves the program of `made` to later processes that look for that of a structure."""
+    settings = current_settings(structure.device)
+    store_program(program_key(made, settings), compiled, made)
+    if made.varying != structure.varying:
+        uses = " ".join(map(str, made.varying)).encode()
+        cache.default().put(_key_of_uses(structure, settings), uses, "program")
+
+
+def _key_of_uses(structure: Structure, settings: Any) -> str:
+    """Of the uses of constants that are inputs of the program that was made for a structure."""
+    return hashlib.sha256(f"uses {program_key(structure, settings)}".encode()).hexdigest()
 
 
 def store_program(key: str, compiled: Compiled, structure: Structure) -> None:

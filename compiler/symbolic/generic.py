@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.graph.symbolic import LEAST, text
-from ...runtime.runnable import Runnable
 from ..backends.kinds import current_backend
 from ..compile import Compiled, build
 from ..structure import Structure
@@ -27,6 +26,7 @@ class Generic:
     structure: Structure
     formulas: Formulas
     compiled: Compiled
+    kept: int = 0  # sizes on disk
 
     def values_of(self, parts: Apart, structure: Structure) -> tuple[int, ...] | None:
         """What its symbols are in a structure with the same rest, if it serves that one."""
@@ -44,12 +44,12 @@ class Generic:
         guards = " where " + ", ".join(map(str, scope.guards)) if scope.guards else ""
         return f"a program of {', '.join(shapes) or 'constants'} serves {symbols}{guards}"
 
-    def executable(self, values: Sequence[int]) -> Runnable:
+    def laid_out(self, values: Sequence[int]) -> Compiled:
         """The program for these values of its symbols."""
         scope = self.formulas.scope
         with scope.at(values):
-            _, _, executable = self.compiled.arranged(scope)
-        return executable
+            program, keys, executable = self.compiled.arranged(scope)
+        return replace(self.compiled, program=program, kernel_keys=keys, executable=executable)
 
 
 def generic(first: Structure, second: Structure, parts: Apart, found: Formulas) -> Generic:

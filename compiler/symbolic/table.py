@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import options
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .generic import Generic
 
 MOST = 6  # generic programs of one family
+MOST_KEPT = 16  # sizes of one program on disk, where later processes find them at once
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,15 @@ def executable(structure: Structure, families: Families) -> Made:
     parts = apart(structure.key)
     place = _place(parts, structure)
     family = families[place] = families.pop(place, Family())
-    made = _served(family, parts, structure) or _generalised(family, parts, structure)
-    if made is not None:
-        return made
+    made = _served(family, parts, structure)
+    if made is None and (there := on_disk.found(structure)) is not None:
+        made = Made(*there)
+    elif made is None:
+        made = _generalised(family, parts, structure)
+        made = made or Made(on_disk.executable(structure), structure)
     if family.last is None or sum(parts.extents) > sum(family.last[0].extents):
         family.last = parts, structure  # the other has no or one element, or less to tell
-    return Made(on_disk.executable(structure), structure)
+    return made
 
 
 def serving(structure: Structure, families: Families) -> Generic | None:
@@ -86,7 +91,13 @@ def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
             served = Structure(
                 structure.key, structure.constants, own.varying, own.sites, own.origins
             )
-            return Made(generic.executable(values), served, compiled=False)
+            compiled = generic.laid_out(values)
+            if generic.kept < MOST_KEPT:
+                generic.kept += 1
+                on_disk.keep(structure, served, compiled)
+            settings = current_settings(structure.device)
+            compiled.executable.planned = partial(on_disk.planned_memory, served, settings)
+            return Made(compiled.executable, served, compiled=False)
     return None
 
 

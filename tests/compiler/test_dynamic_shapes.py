@@ -3,7 +3,11 @@ size, guards, constants that follow sizes, errors."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -12,6 +16,7 @@ import pytest
 import weft as wf
 import weft.nn.functional as F
 from weft import options
+from weft.compiler.programs import on_disk
 from weft.compiler.symbolic.extents import apart, together
 from weft.compiler.symbolic.formulas import formulas
 from weft.frontend.lazy import program_table
@@ -26,8 +31,10 @@ SIZES = (64, 67, 2, 3, 5, 16, 33, 100, 257, 1000)
 
 @pytest.fixture(autouse=True)
 def programs(monkeypatch: pytest.MonkeyPatch) -> program_table.Programs:
+    """None is there, nor on disk."""
     made = program_table.Programs()
     monkeypatch.setattr(program_table, "_programs", made)
+    monkeypatch.setattr(on_disk, "found", lambda structure: None)
     return made
 
 
@@ -301,3 +308,30 @@ def test_batches_of_any_size_train_with_the_same_bits() -> None:
         mock.patch.object(program_table, "_programs", program_table.Programs()),
     ):
         assert trained(sizes) == made
+
+
+# ---------------------------------------------------------------- other processes
+
+PROCESS = """
+import numpy as np, weft as wf
+for n in (64, 67, 33):
+    x = wf.tensor(np.arange(n * 6, dtype="float32").reshape(n, 6))
+    print((x.softmax(1).sum(0) / n).tolist())
+import sys
+print("weft.compiler.compile" in sys.modules)
+"""
+
+
+def test_a_later_process_finds_all_sizes_on_disk(tmp_path: Path) -> None:
+    environment = {**os.environ, "WEFT_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", PROCESS],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for _ in range(2)
+    )
+    assert first[:3] == second[:3] and (first[-1], second[-1]) == ("True", "False")

@@ -16,6 +16,7 @@ from unittest import mock
 import numpy as np
 import weft as wf
 from weft import options
+from weft.compiler.programs import on_disk
 from weft.frontend.lazy import program_table
 from weft.frontend.lazy.program_table import statistics
 
@@ -212,7 +213,10 @@ def alone(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
 def differing(seed: int) -> list[tuple[int, ...]]:
     """The sizes at which the bits of an expression differ from those of a program of its own."""
     expression = Expression(seed)
-    with mock.patch.object(program_table, "_programs", program_table.Programs()):
+    with (
+        mock.patch.object(program_table, "_programs", program_table.Programs()),
+        mock.patch.object(on_disk, "found", lambda structure: None),
+    ):
         made = [(sizes, computed(expression, sizes)) for sizes in expression.sizes()]
     return [
         sizes
