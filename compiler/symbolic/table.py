@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .generic import Generic
 
 MOST = 6  # generic programs of one family
+GREATER = 1.2  # times the sizes at which there was none: those may do
 MOST_KEPT = 16  # sizes of one program on disk, where later processes find them at once
 
 
@@ -42,10 +43,12 @@ class Made:
 @dataclass
 class Family:
     """Structures that differ in extents. `last`: the greatest that was compiled for its sizes
-    alone; `why_not`: why no other program of this family serves several sizes."""
+    alone; `refused`: the sum of the extents that differ at which no program of several sizes could
+    be made last, and `why_not`."""
 
     last: tuple[Apart, Structure] | None = None
     generics: list[Generic] = field(default_factory=list)
+    refused: int = 0
     why_not: str = ""
 
 
@@ -103,9 +106,12 @@ def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
 
 def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | None:
     """By a new one."""
-    if family.last is None or family.last[0] == parts or family.why_not:
+    if family.last is None or family.last[0] == parts or len(family.generics) == MOST:
         return None
     first, other = family.last
+    size = sum(e for e, f in zip(parts.extents, first.extents, strict=True) if e != f)
+    if size < GREATER * family.refused:
+        return None
     found = formulas(first, parts)
     if found is None:
         return None
@@ -116,11 +122,9 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     except NotSymbolicHere:
         return None
     except NotSymbolic as reason:
-        family.why_not = str(reason)
+        family.refused, family.why_not = size, str(reason)
         return None
     family.generics.append(new)
-    if len(family.generics) == MOST:
-        family.why_not = f"it has {MOST} programs that serve several sizes"
     made = _served(family, parts, structure)
     assert made is not None, "a program serves the sizes that it was compiled at"
     return replace(made, compiled=True)
