@@ -636,14 +636,14 @@ def test_a_signal_while_it_is_searched_leaves_nothing_computed(
 
 def test_after_an_error_nothing_is_kept_of_the_search() -> None:
     def compute(size: int) -> None:
-        raised(lambda: (wf.zeros(size) * wf.tensor(2.0)).log().tanh().sum())
+        with options.override(dynamic_shapes=False):  # a program of many sizes keeps its Nodes
+            raised(lambda: (wf.zeros(size) * wf.tensor(2.0)).log().tanh().sum())
 
-    for size in (5, 6):  # from which a program of many sizes is made, which stays
-        compute(size)
+    compute(5)
     gc.collect()
     graph.forget_dead()
     before = len(graph.interned)
-    for size in range(7, 10):
+    for size in range(6, 9):
         compute(size)
     gc.collect()
     graph.forget_dead()
