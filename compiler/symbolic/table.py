@@ -73,12 +73,15 @@ def executable(structure: Structure, families: Families) -> Made:
     return made
 
 
-def serving(structure: Structure, families: Families) -> Generic | None:
-    """The program that serves a graph, and others of other sizes, if there is one."""
+def told(structure: Structure, families: Families) -> str:
+    """Which sizes the program that serves a graph is for, or why each has its own."""
     parts = apart(structure.key)
-    family = families.get(_place(parts, structure))
-    found = family.generics if family else []
-    return next((g for g in found if g.values_of(parts, structure) is not None), None)
+    family = families.get(_place(parts, structure), Family())
+    for generic in family.generics:
+        if generic.values_of(parts, structure) is not None:
+            return str(generic)
+    why = family.why_not
+    return f"each size has a program of its own: {why}" if why and not family.generics else ""
 
 
 def _place(parts: Apart, structure: Structure) -> Hashable:

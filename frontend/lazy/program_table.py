@@ -77,11 +77,11 @@ def find(key: Key, capture: Capture) -> CachedProgram:
 
 
 def sizes_of(structure: Structure) -> str:
-    """Which sizes the program of a graph serves besides its own; "" if there are none so far."""
+    """Which sizes the program of a graph serves besides its own, or why there are none; "" if it
+    has met no others. Symbols have values meanwhile: for one thread at a time, as `find`."""
     from ...compiler.symbolic import table
 
-    generic = table.serving(structure, _programs.families)
-    return "" if generic is None else str(generic)
+    return table.told(structure, _programs.families)
 
 
 def _changed(old: bytes, new: bytes) -> set[int]:

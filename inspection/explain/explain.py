@@ -57,7 +57,9 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     program = _named(structure)
     if program is None:
         return Report()
-    notes = filter(None, (structure.note, program_table.sizes_of(structure)))
+    with realize.lock:
+        sizes = program_table.sizes_of(structure)
+    notes = filter(None, (structure.note, sizes))
     return replace(report(program[0], names=program[1]), note="\n".join(notes))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,35 @@ def test_formulas_are_found_from_two_sizes(
     assert found is not None and found.values_of(parts(12, 44).extents) == (12, 44)
     assert found.values_of(parts(*sizes).extents) == sizes
     assert found.values_of(parts(*sizes, more=1).extents) is None
+
+
+def test_many_independent_sizes_are_given_up_at_once() -> None:
+    def parts(first: int) -> Any:
+        shapes = [(wf.float32, (first * k % 997 + 2,), (1,)) for k in range(1, 200)]
+        return apart((tuple(shapes), (), (), "cpu"))
+
+    assert formulas(parts(31), parts(57)) is None
+
+
+def test_explaining_in_another_thread_changes_no_sizes() -> None:
+    """Symbols have values while a program is laid out, and while it is asked what it serves."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            wf.explain(CASES["softmax"](40))
+
+    compiled(CASES["softmax"], (64, 67))
+    other = threading.Thread(target=look)
+    other.start()
+    try:
+        for n in range(3, 60):
+            x = np.random.default_rng(n).normal(size=(n, 48)).astype(np.float32)
+            made = wf.tensor(x).realize().softmax(1).numpy()
+            assert made.shape == (n, 48) and np.allclose(made.sum(1), 1, atol=1e-5)
+    finally:
+        done.set()
+        other.join()
 
 
 # ---------------------------------------------------------------- training
