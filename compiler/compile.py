@@ -126,7 +126,10 @@ def build(
     with code:
         made = _lowered(passes, leaves, values, donations, backend, code, [], scope=scope)
     program, keys, executable = _arranged(passes, made, backend, code, scope)
-    again = partial(_arranged, passes, made, backend, code)
+
+    def again(scope: Scope) -> tuple[Program, list[str], Runnable]:
+        return _arranged(Passes(outputs), made, backend, code, scope)
+
     return Compiled(
         passes.done,
         made.fused,

@@ -84,10 +84,11 @@ def found(structure: Structure) -> tuple[Any, Structure] | None:
     if options.current().verify:
         return None
     settings = current_settings(structure.device)
-    uses = cache.default().get(_key_of_uses(structure, settings))
-    if uses is not None:
+    key = program_key(structure, settings)
+    program = load_program(key, structure)
+    if program is None and (uses := cache.default().get(_key_of_uses(key))) is not None:
         structure = replace(structure, varying=tuple(map(int, uses.decode().split())))
-    program = load_program(program_key(structure, settings), structure)
+        program = load_program(program_key(structure, settings), structure)
     if program is None:
         return None
     program.planned = partial(planned_memory, structure, settings)
@@ -100,12 +101,13 @@ def keep(structure: Structure, made: Structure, compiled: Compiled) -> None:
     store_program(program_key(made, settings), compiled, made)
     if made.varying != structure.varying:
         uses = " ".join(map(str, made.varying)).encode()
-        cache.default().put(_key_of_uses(structure, settings), uses, "program")
+        cache.default().put(_key_of_uses(program_key(structure, settings)), uses, "program")
 
 
-def _key_of_uses(structure: Structure, settings: Any) -> str:
-    """Of the uses of constants that are inputs of the program that was made for a structure."""
-    return hashlib.sha256(f"uses {program_key(structure, settings)}".encode()).hexdigest()
+def _key_of_uses(key: str) -> str:
+    """Of the uses of constants that are inputs of the program that was made for the structure with
+    this key."""
+    return hashlib.sha256(f"uses {key}".encode()).hexdigest()
 
 
 def store_program(key: str, compiled: Compiled, structure: Structure) -> None:

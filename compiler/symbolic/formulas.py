@@ -68,6 +68,8 @@ def _independent(pairs: Sequence[Pair], sizes: Sequence[int]) -> list[int]:
     places: list[int] = []
     varying = [p for p in sizes if pairs[p][0] != pairs[p][1]]
     for p in sorted(varying, key=lambda p: (pairs[p], p)):
+        if len(places) > MOST_SYMBOLS:
+            break
         if not any(_multiple(pairs[p], m) for m in _products([pairs[q] for q in places])):
             places.append(p)
     return sorted(places)
