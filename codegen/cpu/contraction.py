@@ -29,7 +29,7 @@ from ..kernels.contraction import Problem, analyse, contiguous, read_once
 from ..kernels.loop_axes import extent
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
-from ..kernels.schedule import Estimate, Refusal, Schedule, always, best, choose, decide
+from ..kernels.schedule import Estimate, Refusal, Schedule, always, choose, decide
 from ..llvm.target import Target
 from .chunks import Tuning
 from .contract.dot import lower_dot
@@ -254,7 +254,7 @@ def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> 
 
     def adds_up_alike() -> bool:
         c = Contraction(p, target, tuning)
-        return order == _order(c, best(CONTRACTIONS, c))
+        return order == _order(c, decide(CONTRACTIONS, c).name)
 
     text = f"{p.kernel.name} adds up products {order}"
     scope.guards[Condition(text, adds_up_alike)] = None

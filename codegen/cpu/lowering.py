@@ -135,10 +135,10 @@ def lower_kernel(
 ) -> Lowered:
     """Loops of one kernel; `fastest` picks among candidates, `forced` is a way of a schedule."""
     nodes = [u.node for u in kernel.units]
-    why = why_lanes(work(nodes), settings)
+    operations, least = work(nodes), least_work(settings)
+    why = why_lanes(operations, settings)
     if not why and any(in_blocks(n, settings.target) for n in nodes):
         why = "lanes add up its sums in blocks"
-    operations, least = work(nodes), least_work(settings)
     tuning = Tuning(
         settings.min_chunks, why, fastest, settings.strict, forced, lambda: operations >= least
     )

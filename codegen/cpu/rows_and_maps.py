@@ -15,7 +15,7 @@ from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
 from ..kernels.row_classes import axes_by_class, terms_of
-from ..kernels.schedule import Estimate, Refusal, Schedule, best
+from ..kernels.schedule import Estimate, Refusal, Schedule, decide
 from ..kernels.stages import UNROLLED
 from ..llvm.target import Target
 from .chunks import Tuning
@@ -138,7 +138,7 @@ def _chosen(k: RowLowering, tuning: Tuning) -> Lowered:
     def order_here() -> list[str]:
         if not tuning.is_large():
             return order("tiny")
-        return order(best(ROWS_AND_MAPS, k.again(k.target, tuning.strict)))
+        return order(decide(ROWS_AND_MAPS, k.again(k.target, tuning.strict)).name)
 
     with scope.at_hand():
         wanted = order_here()

@@ -6,7 +6,7 @@ A target lists its schedules: `CPU` in codegen/cpu/lowering.py, `CUDA` in codege
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, ParamSpec
@@ -94,22 +94,12 @@ def decide(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) 
     """For the schedule of the fewest cycles, the first in the list of equals."""
     answers = {s.name: s.estimate(*args, **kwargs) for s in schedules}
     estimates = {name: a for name, a in answers.items() if isinstance(a, Estimate)}
-    name = _cheapest(estimates)
+    name = min(estimates, key=lambda name: estimates[name].cycles)
     others = {
         other: _why_not(a, name, estimates[name]) for other, a in answers.items() if other != name
     }
     ways = {way: len(a.ways) for way, a in answers.items() if a.ways}
     return Decision(estimates[name], Choice(name, others, ways))
-
-
-def best(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) -> str:
-    """The name of the schedule that `choose` would take."""
-    answers = {s.name: s.estimate(*args, **kwargs) for s in schedules}
-    return _cheapest({name: a for name, a in answers.items() if isinstance(a, Estimate)})
-
-
-def _cheapest(estimates: Mapping[str, Estimate]) -> str:
-    return min(estimates, key=lambda name: estimates[name].cycles)
 
 
 def force(

@@ -133,13 +133,18 @@ class Scope:
         here = test(difference.value)
         if self.is_laid_out:
             return here
-        low, high = difference.bounds
-        if relation == ">" and (low > 0 or high <= 0):
-            return low > 0
-        if relation == "==" and (low > 0 or high < 0):
-            return False
+        if (certain := _proven(difference, relation)) is not None:
+            return certain
         self.guards[Guard(difference, relation if here else OPPOSITE[relation])] = None
         return here
+
+
+def _proven(difference: Symbolic, relation: str) -> bool | None:
+    """How a difference compares with 0 for all values; None if it depends on them."""
+    low, high = difference.bounds
+    if relation == ">" and (low > 0 or high <= 0):
+        return low > 0
+    return False if relation == "==" and (low > 0 or high < 0) else None
 
 
 class Atom:
@@ -462,11 +467,8 @@ class _Arguments(Scope):
 
     def answer(self, difference: Symbolic, relation: str) -> bool:
         """As for any symbols, without guards."""
-        low, high = difference.bounds
-        if relation == ">" and (low > 0 or high <= 0):
-            return low > 0
-        if relation == "==" and (low > 0 or high < 0):
-            return False
+        if (certain := _proven(difference, relation)) is not None:
+            return certain
         raise NotSymbolic(f"code that is the same for all sizes cannot depend on {difference}")
 
 
