@@ -16,7 +16,6 @@ from ..errors import DeviceError
 from ..ir.graph.graph import Node
 from ..ir.graph.op import Op
 from ..ir.graph.site import NOWHERE, keeping_sites, located, provenance
-from ..ir.graph.symbolic import NotSymbolic, Scope
 from ..ir.kernels.fuse import Fused
 from ..ir.kernels.kernel import Kernel
 from ..ir.parts.kernels import kernels_of
@@ -45,6 +44,8 @@ from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, ValueLayout
 from ..ir.program.region_step import RegionStep, layouts
+from ..ir.symbolic.integer import NotSymbolic
+from ..ir.symbolic.scope import Scope
 from ..runtime.memory.devices import CPU
 from ..runtime.runnable import Runnable
 from .backends.backend import Backend, KernelBuilder

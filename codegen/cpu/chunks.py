@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.graph.index import Var, var
-from ...ir.graph.symbolic import Symbolic, value_of
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import GRID, SERIAL, Buf, For, Loops, Param, Stmt
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import value_of
 from ...wording import plural
 from ..kernels import loop_axes
 from ..kernels.lowered import Lowered

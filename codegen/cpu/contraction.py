@@ -22,8 +22,9 @@ from functools import cached_property, partial
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import var
-from ...ir.graph.symbolic import Condition, Scope, Symbolic, scope_of
 from ...ir.kernels.kernel import Kernel
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.scope import Condition, Scope, scope_of
 from ...wording import plural
 from ..kernels.contraction import Problem, analyse, contiguous, read_once
 from ..kernels.loop_axes import extent

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...ir.graph.graph import Node
-from ...ir.graph.symbolic import Symbolic, at_least, value_of
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import SERIAL, For, If, Loops, Stmt
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import at_least, value_of
 from ..kernels import loop_axes
 from ..kernels.lower_program import Strides
 from ..kernels.lowered import Lowered

@@ -13,9 +13,9 @@ from math import prod
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, var
-from ...ir.graph.symbolic import value_of
 from ...ir.loops.loop import GLOBAL, Buf, Prefetch
 from ...ir.loops.walk import Substitution, indices, postorder
+from ...ir.symbolic.questions import value_of
 from ..kernels import loop_axes
 from ..kernels.evaluate import Place
 from ..kernels.loop_axes import _loads

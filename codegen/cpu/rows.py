@@ -18,10 +18,11 @@ from math import prod
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, unravel, var
-from ...ir.graph.symbolic import Symbolic, is_same, value_of
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.loops.walk import postorder
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import is_same, value_of
 from ..kernels import loop_axes
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
 from ..kernels.choices import by_position

@@ -8,8 +8,9 @@ from functools import partial
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Var
-from ...ir.graph.symbolic import Condition, NotSymbolic
 from ...ir.kernels.kernel import Kernel
+from ...ir.symbolic.integer import NotSymbolic
+from ...ir.symbolic.scope import Condition
 from ...wording import plural
 from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered

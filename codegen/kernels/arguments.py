@@ -15,17 +15,11 @@ from dataclasses import replace
 from ...ir.graph.graph import Node, scalar_node
 from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Term, Var
 from ...ir.graph.op import Op
-from ...ir.graph.symbolic import (
-    Argument,
-    Atom,
-    NotSymbolic,
-    Symbolic,
-    argument,
-    of_atom,
-    polynomial,
-)
 from ...ir.loops.loop import UNROLL, Check, Extent, For, Param, Stmt
 from ...ir.loops.walk import Substitution
+from ...ir.symbolic.arguments import Argument, argument
+from ...ir.symbolic.integer import NotSymbolic, Symbolic, of_atom, polynomial
+from ...ir.symbolic.polynomial import Atom
 from .lowered import Lowered
 
 

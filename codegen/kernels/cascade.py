@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 from ...ir.graph.graph import scalar_node
 from ...ir.graph.index import Index, Var, var
 from ...ir.graph.op import Op
-from ...ir.graph.symbolic import Symbolic
 from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
+from ...ir.symbolic.integer import Symbolic
 from .loop_axes import grouped, nest
 
 TERMS = (

@@ -19,12 +19,12 @@ from math import prod
 from ...ir.graph.graph import Node, const, node
 from ...ir.graph.index import Index, Var, mask_of, unravel, var
 from ...ir.graph.op import Op
-from ...ir.graph.symbolic import value_of
 from ...ir.kernels.box import box_of
 from ...ir.kernels.kernel import Kernel, Unit, join, zero_outside
 from ...ir.kernels.pooled_epilogue import pooled_vars
 from ...ir.loops.loop import Buf, Stmt, Store
 from ...ir.loops.walk import indices, postorder, variables
+from ...ir.symbolic.questions import value_of
 from . import loop_axes
 from .evaluate import Evaluator, Place
 from .kernel_axes import lane_width, place_values

@@ -20,10 +20,12 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, node
 from ...ir.graph.index import Index, Var, row_major_strides, unravel, var
 from ...ir.graph.op import Op
-from ...ir.graph.symbolic import NotSymbolic, Scope, Symbolic, is_unknown, value_of
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
+from ...ir.symbolic.integer import NotSymbolic, Symbolic
+from ...ir.symbolic.questions import is_unknown, value_of
+from ...ir.symbolic.scope import Scope, scope_of
 from . import loop_axes
 from .choices import by_step
 from .evaluate import Place
@@ -254,8 +256,7 @@ class KernelAxes:
     def scope(self) -> Scope | None:
         """That of its symbolic extents, if it has such."""
         inner = [v for axes in self.inner.values() for v in axes]
-        extents = [v.extent for v in (*self.outer, *inner)]
-        return next((e.scope for e in extents if isinstance(e, Symbolic)), None)
+        return scope_of(v.extent for v in (*self.outer, *inner))
 
     @property
     def reductions(self) -> list[Reduction]:

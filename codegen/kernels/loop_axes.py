@@ -11,10 +11,11 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Gathered, Index, Mod, Range, Var, stretch, var
 from ...ir.graph.op import Op
-from ...ir.graph.symbolic import Symbolic, is_same, is_unknown, value_of
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
 from ...ir.loops.walk import postorder
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import is_same, is_unknown, value_of
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from ...ir.graph.graph import Node
 from ...ir.graph.site import Site
-from ...ir.graph.symbolic import NotSymbolic, Symbolic
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
@@ -17,6 +16,7 @@ from ...ir.ops.routines import RECORDS, batch_in
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of, pivots_of
 from ...ir.program.routine_step import RoutineStep
 from ...ir.program.step import KernelStep, Step
+from ...ir.symbolic.integer import NotSymbolic, Symbolic
 from .arguments import with_arguments
 from .canonical import canonical
 from .finite_checks import watched

@@ -16,9 +16,10 @@ from math import prod
 from ...ir.graph.graph import Node, is_deviation_squared
 from ...ir.graph.index import Index, Var, row_major, var
 from ...ir.graph.op import ELEMENTWISE, Op
-from ...ir.graph.symbolic import Symbolic, value_of
 from ...ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
 from ...ir.loops.loop import REG, SCRATCH, Buf, Reduce
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import value_of
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]

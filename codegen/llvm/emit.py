@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var
 from ...ir.graph.site import NOWHERE, provenance
-from ...ir.graph.symbolic import is_same
 from ...ir.loops.loop import (
     Alloc,
     Buf,
@@ -30,6 +29,7 @@ from ...ir.loops.loop import (
 )
 from ...ir.loops.text import Names, names_of
 from ...ir.loops.walk import Substitution, index_values, reads, statements, writes
+from ...ir.symbolic.questions import is_same
 from . import memory
 from .access import Function, first_lanes, zero
 from .expr import evaluate

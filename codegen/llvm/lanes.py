@@ -14,9 +14,10 @@ from math import gcd
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var, stretch
 from ...ir.graph.op import Op
-from ...ir.graph.symbolic import NotSymbolic, Symbolic, is_below
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import any_below, index_values, variables
+from ...ir.symbolic.integer import NotSymbolic, Symbolic
+from ...ir.symbolic.questions import is_below
 from .values import Val, integer, iota
 from .writer import Writer
 

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from ...ir.graph.symbolic import Atom, Symbolic
 from ...ir.loops.loop import Buf
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.polynomial import Atom
 from .naming import Naming
 from .values import Val, integer, lanes_of, picks, suffix, vector_literal, vector_type
 

@@ -13,7 +13,9 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
 
-from ...ir.graph.symbolic import LEAST, Scope, Symbolic, is_symbol, value_of
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import value_of
+from ...ir.symbolic.scope import LEAST, Scope, is_symbol
 from .extents import Apart
 
 NAMES = "nmklpqrst"

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...ir.graph.symbolic import LEAST, text
+from ...ir.symbolic.questions import text
+from ...ir.symbolic.scope import LEAST
 from ..backends.kinds import current_backend
 from ..compile import Compiled, build
 from ..structure import Structure

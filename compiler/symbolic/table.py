@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import options
-from ...ir.graph.symbolic import NotSymbolic, NotSymbolicHere
+from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere
 from ...runtime.memory.devices import CPU
 from ..backends.kinds import current_settings
 from ..programs import on_disk

@@ -16,7 +16,7 @@ from ..graph.dtype import DType, limits, rounded
 from ..graph.graph import Node
 from ..graph.op import HINTS, VIEWS, Op
 from ..graph.rewrite import constant_of
-from ..graph.symbolic import Symbolic
+from ..symbolic.integer import Symbolic
 
 Limit = int | float
 Range = tuple[Limit, Limit]

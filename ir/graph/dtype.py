@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from .symbolic import NotSymbolic, Symbolic
+from ..symbolic.integer import NotSymbolic, Symbolic
 
 
 @dataclass(frozen=True, slots=True, eq=False)

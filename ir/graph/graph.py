@@ -21,12 +21,12 @@ from math import prod
 from typing import Any, TypeVar
 
 from ... import errors
+from ..symbolic.integer import NotSymbolic, Symbolic
 from . import dtype as dt
 from .dtype import DType
 from .op import ELEMENTWISE, JOINT, LOOP_ONLY, MIXED, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
 from .site import Site, is_gradient, provenance, site_text, stated, user_site
-from .symbolic import NotSymbolic, Symbolic
 
 T = TypeVar("T")
 

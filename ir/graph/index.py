@@ -14,7 +14,8 @@ from itertools import count
 from math import gcd
 from typing import TYPE_CHECKING
 
-from .symbolic import Symbolic, is_below, is_same
+from ..symbolic.integer import Symbolic
+from ..symbolic.questions import is_below, is_same
 
 if TYPE_CHECKING:
     from .graph import Node

@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from ... import errors
+from ..symbolic.questions import value_of
 from .op import Op
-from .symbolic import value_of
 
 Shape = tuple[int, ...]
 MAX_ELEMENTS = (1 << 60) - 1  # of eight bytes each, as many as 63 bits can address

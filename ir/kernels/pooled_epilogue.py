@@ -18,7 +18,7 @@ from math import prod
 from ..graph.graph import Node
 from ..graph.index import Index, Var, mask_of
 from ..graph.op import Op
-from ..graph.symbolic import value_of
+from ..symbolic.questions import value_of
 from .align import Form, Outer, factor_vars
 from .box import box_of, is_affine
 from .kernel import Unit, zero_outside

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from math import prod
 
 from ..graph.op import ELEMENTWISE, Op
-from ..graph.symbolic import Symbolic, is_below, value_of
+from ..symbolic.integer import Symbolic
+from ..symbolic.questions import is_below, value_of
 from .align import Form, Outer, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import with_epilogue
 from .column_sums import refuse_columns, turned

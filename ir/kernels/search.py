@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from ..graph.graph import Node
 from ..graph.op import ELEMENTWISE
 from ..graph.order import Order
-from ..graph.symbolic import value_of
+from ..symbolic.questions import value_of
 from .align import Outer, extended
 from .column_sums import by_rows
 from .groups import Fusion, Group

@@ -41,7 +41,7 @@ from ..graph.graph import Node
 from ..graph.index import Index, Mask, Var
 from ..graph.op import Op
 from ..graph.site import Site
-from ..graph.symbolic import Argument
+from ..symbolic.arguments import Argument
 
 GRID, LANES, UNROLL, SERIAL, WARPS = "grid", "lanes", "unroll", "serial", "warps"
 REG, SCRATCH, THREAD, GLOBAL = "reg", "scratch", "thread", "global"

@@ -15,7 +15,8 @@ from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ..graph.op import Op
-from ..graph.symbolic import MARK, NotSymbolic, is_same
+from ..symbolic.integer import MARK, NotSymbolic
+from ..symbolic.questions import is_same
 from .loop import (
     Alloc,
     Buf,

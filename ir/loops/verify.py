@@ -9,7 +9,7 @@ from ..graph.graph import Node, infer
 from ..graph.index import Index, Mask, Range, Var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.shapes import GraphError
-from ..graph.symbolic import Symbolic
+from ..symbolic.integer import Symbolic
 from .loop import (
     GLOBAL,
     GRID,

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from ..graph.graph import Node, node, rebuild, toposort
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.site import provenance
-from ..graph.symbolic import value_of
 from ..kernels.kernel import cost
 from ..parts.flow import Flow, levels_of
+from ..symbolic.questions import value_of
 
 MIN_BYTES = 1 << 20  # of a value: others stay in caches
 MOST_COST = 40  # operations an element, beside storing and loading it

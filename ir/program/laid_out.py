@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..graph.symbolic import value_of
 from ..passes.bounds_checks import CheckSite
+from ..symbolic.questions import value_of
 from .blocks import CopyBlock
 from .program import Call, Lifetime, Program, ValueLayout
 

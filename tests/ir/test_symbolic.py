@@ -9,17 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.ir.graph.symbolic import (
-    LEAST,
-    Guard,
-    NotSymbolic,
-    Scope,
-    Symbolic,
-    at_least,
-    is_below,
-    is_same,
-    value_of,
-)
+from weft.ir.symbolic.integer import NotSymbolic, Symbolic
+from weft.ir.symbolic.questions import at_least, is_below, is_same, value_of
+from weft.ir.symbolic.scope import LEAST, Guard, Scope
 
 VALUES = [(64, 10), (2, 2), (7, 33), (97, 5), (3, 100)]
 LEAVES = st.one_of(st.sampled_from(["n", "m"]), st.integers(-9, 99))

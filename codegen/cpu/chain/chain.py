@@ -22,10 +22,10 @@ from math import prod
 from ....ir.graph.graph import Node, const, node
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
-from ....ir.graph.symbolic import value_of
 from ....ir.kernels.kernel import WORDS, Kernel, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
+from ....ir.symbolic.questions import value_of
 from ....wording import plural
 from ...kernels.chain import (
     ChainProblem,

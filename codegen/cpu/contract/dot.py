@@ -19,7 +19,6 @@ from math import prod
 from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
-from ....ir.graph.symbolic import NotSymbolicHere, is_unknown, value_of
 from ....ir.loops.loop import (
     LANES,
     REG,
@@ -34,6 +33,8 @@ from ....ir.loops.loop import (
     Stmt,
     Store,
 )
+from ....ir.symbolic.integer import NotSymbolicHere
+from ....ir.symbolic.questions import is_unknown, value_of
 from ....wording import plural
 from ...kernels import loop_axes
 from ...kernels.contraction import (

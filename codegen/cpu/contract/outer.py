@@ -13,8 +13,8 @@ from math import prod
 
 from ....ir.graph.graph import Node, const
 from ....ir.graph.index import Index, Range, Var, row_major, unravel, var
-from ....ir.graph.symbolic import is_unknown, value_of
 from ....ir.loops.loop import SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, If, Stmt, Store
+from ....ir.symbolic.questions import is_unknown, value_of
 from ....wording import plural
 from ...kernels import loop_axes
 from ...kernels.contraction import Problem, contiguous, is_plain

@@ -20,7 +20,6 @@ from math import prod
 from ....ir.graph.graph import const, node
 from ....ir.graph.index import Index, Range, Var, var
 from ....ir.graph.op import Op
-from ....ir.graph.symbolic import is_unknown, scope_of, value_of
 from ....ir.loops.loop import (
     LANES,
     REG,
@@ -38,6 +37,8 @@ from ....ir.loops.loop import (
 )
 from ....ir.loops.walk import Substitution
 from ....ir.passes.split import nearest_divisor
+from ....ir.symbolic.questions import is_unknown, value_of
+from ....ir.symbolic.scope import scope_of
 from ....wording import plural
 from ...kernels.contraction import Problem, groups_at
 from ...kernels.evaluate import load

@@ -14,8 +14,8 @@ from math import prod
 from ....ir.graph.graph import Node, const
 from ....ir.graph.index import Index, Range, Var, row_major, unravel, var
 from ....ir.graph.op import Op
-from ....ir.graph.symbolic import is_unknown, value_of
 from ....ir.loops.loop import LANES, SCRATCH, SERIAL, UNROLL, Buf, For, If, Stmt, Store
+from ....ir.symbolic.questions import is_unknown, value_of
 from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.loop_axes import cut, extent, fresh, in_last
 from ...llvm.target import Target

@@ -9,8 +9,8 @@ from math import prod
 from ....ir.graph.graph import Node, node, scalar_node
 from ....ir.graph.index import Index, Var, unravel
 from ....ir.graph.op import Op
-from ....ir.graph.symbolic import is_unknown
 from ....ir.loops.loop import LANES, For, Param, Stmt
+from ....ir.symbolic.questions import is_unknown
 from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.loop_axes import cut, extent
 from ...kernels.lowered import Lowered

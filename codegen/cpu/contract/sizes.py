@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
-from ....ir.graph.symbolic import NotSymbolic, Scope, Symbolic, estimated, is_unknown, scope_of
+from ....ir.symbolic.integer import NotSymbolic, Symbolic
+from ....ir.symbolic.questions import is_unknown
+from ....ir.symbolic.scope import Scope, estimated, scope_of
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain
 from ...kernels.loop_axes import extent
 from ...llvm.target import Target

@@ -17,8 +17,8 @@ from math import prod
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, row_major, var
-from ....ir.graph.symbolic import is_unknown, value_of
 from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
+from ....ir.symbolic.questions import is_unknown, value_of
 from ....wording import plural
 from ...kernels import loop_axes
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain, lies_beyond

@@ -11,9 +11,10 @@ from math import log2, prod
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, unravel, var
-from ....ir.graph.symbolic import NotSymbolic, Symbolic, value_of
 from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
+from ....ir.symbolic.integer import NotSymbolic, Symbolic
+from ....ir.symbolic.questions import value_of
 from ...kernels.contraction import Problem, contiguous, is_plain
 from ...kernels.loop_axes import CHUNK_WORK, balanced, in_last
 from ...llvm.target import Target

@@ -1,0 +1,257 @@
+"""A symbolic integer. In: a polynomial of symbols. Out: arithmetic and comparisons as of Python's
+integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .polynomial import Answers, Atom, Bounds, Monomial, Terms, bounds, divided, ordered, text_of
+
+if TYPE_CHECKING:
+    Base = int  # so that whatever takes an extent takes a symbolic one
+else:
+    Base = object
+
+MARK = "⟨"  # with which the text of a symbolic integer begins
+
+RELATIONS: Mapping[str, Callable[[int], bool]] = {
+    ">": lambda value: value > 0,
+    "<=": lambda value: value <= 0,
+    "==": lambda value: value == 0,
+    "!=": lambda value: value != 0,
+}
+
+
+class NotSymbolic(ValueError):
+    """Something needs a plain integer where there is a symbolic one."""
+
+
+class NotSymbolicHere(NotSymbolic):
+    """The same for the values at hand: greater ones would do."""
+
+
+_new = object.__new__
+
+
+class Symbolic(Base):
+    """A polynomial of at least one symbol. An integer for all that computes with integers; it has
+    no text that a program could take for a number."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+    scope: Answers
+    _hash: int
+    _bounds: Bounds | None
+
+    __slots__ = ("_bounds", "_hash", "scope", "terms")
+
+    def __new__(cls, terms: Mapping[Monomial, int]) -> Any:
+        """The polynomial with these coefficients; an int where nothing symbolic is left."""
+        kept = sorted(
+            ((m, c) for m, c in terms.items() if c), key=lambda t: [a.number for a in t[0]]
+        )
+        if not kept or (len(kept) == 1 and not kept[0][0]):
+            return kept[0][1] if kept else 0
+        made = _new(cls)
+        made.terms = tuple(kept)
+        made.scope = kept[-1][0][0].scope
+        made._hash, made._bounds = hash(made.terms), None
+        return made
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def value(self) -> int:
+        """For the values at hand."""
+        return sum(c * math.prod(a.value for a in m) for m, c in self.terms)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What it is at least and at most."""
+        if self._bounds is None:
+            self._bounds = bounds(self.terms)
+        return self._bounds
+
+    def __repr__(self) -> str:
+        text = text_of(dict(self.terms))
+        if self.scope.marked:
+            return f"{MARK}{text}⟩"
+        return text if len(self.terms) == 1 else f"({text})"
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def _plain(self) -> int:
+        if not self.scope.is_laid_out:
+            raise NotSymbolic(f"a plain integer is needed for {self}")
+        return self.value
+
+    __index__ = __int__ = _plain
+
+    def _whole(self) -> Symbolic:
+        return self
+
+    __floor__ = __ceil__ = __trunc__ = _whole
+
+    def bit_length(self) -> int:
+        """Of the value, which must be known."""
+        return self._plain().bit_length()
+
+    # an estimate: nothing exact is made of floats
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __bool__(self) -> bool:
+        return not self.scope.answer(self, "==")
+
+    # ------------------------------------------------------------ comparisons
+
+    def _compared(self, other: Any, relation: str, turned: bool, negated: bool) -> Any:
+        if not isinstance(other, int | Symbolic):
+            if isinstance(other, float):  # of an estimate
+                pair = (other, float(self)) if turned else (float(self), other)
+                answer = pair[0] == pair[1] if relation == "==" else pair[0] > pair[1]
+                return answer is not negated
+            return NotImplemented
+        difference = other - self if turned else self - other
+        if not isinstance(difference, Symbolic):
+            return RELATIONS[relation](difference) is not negated
+        return self.scope.answer(difference, relation) is not negated
+
+    def __eq__(self, other: object) -> Any:
+        return self is other or self._compared(other, "==", False, False)
+
+    def __ne__(self, other: object) -> Any:
+        return self is not other and self._compared(other, "==", False, True)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(other, ">", False, False)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(other, ">", True, False)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, ">", False, True)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(other, ">", True, True)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, int | Symbolic):
+            return float(self) + other if isinstance(other, float) else NotImplemented
+        total = dict(self.terms)
+        for m, c in terms_of(other):
+            total[m] = total.get(m, 0) + c
+        return Symbolic(total)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Any:
+        return Symbolic({m: -c for m, c in self.terms})
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, int | Symbolic):
+            return float(self) * other if isinstance(other, float) else NotImplemented
+        total: dict[Monomial, int] = {}
+        for m, c in self.terms:
+            for n, d in terms_of(other):
+                both = ordered((*m, *n))
+                total[both] = total.get(both, 0) + c * d
+        return Symbolic(total)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: Any, mod: Any = None) -> Any:
+        return math.prod([self] * exponent)
+
+    def __abs__(self) -> Any:
+        return -self if self < 0 else self
+
+    def __floordiv__(self, by: Any) -> Any:
+        return _floor_divided(self, by) if isinstance(by, int | Symbolic) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _floor_divided(other, self) if isinstance(other, int) else NotImplemented
+
+    def __mod__(self, by: Any) -> Any:
+        return self - self // by * by
+
+    def __rmod__(self, other: Any) -> Any:
+        return other - other // self * self
+
+    def __divmod__(self, by: Any) -> Any:
+        quotient = self // by
+        return quotient, self - quotient * by
+
+    def __rdivmod__(self, other: Any) -> Any:
+        quotient = other // self
+        return quotient, other - quotient * self
+
+    def __truediv__(self, by: Any) -> float:
+        return float(self) / float(by)
+
+    def __rtruediv__(self, other: Any) -> float:
+        return float(other) / float(self)
+
+
+def of_atom(a: Atom) -> Symbolic:
+    """The integer that an atom is."""
+    return _of({(a,): 1})
+
+
+def polynomial(x: int, atoms: Callable[[Atom], Atom]) -> int:
+    """The same integer of other atoms."""
+    if not isinstance(x, Symbolic):
+        return x
+    return _of({ordered([atoms(a) for a in m]): c for m, c in x.terms})
+
+
+def _of(terms: Mapping[Monomial, int]) -> Symbolic:
+    """The polynomial with these coefficients, or a number."""
+    made: Symbolic = Symbolic(terms)
+    return made
+
+
+def terms_of(x: int) -> Terms:
+    """Those of the polynomial that an integer is."""
+    return x.terms if isinstance(x, Symbolic) else (((), x),)
+
+
+def _floor_divided(x: int, by: int) -> int:
+    """x // by: what divides exactly as a polynomial, a Quotient of the rest."""
+    if not isinstance(by, Symbolic) and by <= 0:
+        return -x // -by if by else 1 // by
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for m, c in terms_of(x):
+        exact = divided(m, c, terms_of(by))
+        if exact is None:
+            rest[m] = c
+        else:
+            whole[exact[0]] = whole.get(exact[0], 0) + exact[1]
+    quotient: int = _of(whole) + _quotient(_of(rest), by)
+    return quotient
+
+
+def _quotient(x: int, by: int) -> int:
+    if isinstance(x, Symbolic):
+        return x.scope.quotient(x, by)
+    return by.scope.quotient(x, by) if isinstance(by, Symbolic) else x // by
+
+
+def atom_of(x: Symbolic) -> Atom | None:
+    """What it is, if it is one and nothing else."""
+    ((atoms, c), *others) = x.terms
+    return atoms[0] if len(atoms) == 1 and c == 1 and not others else None

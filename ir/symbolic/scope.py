@@ -1,0 +1,239 @@
+"""The symbols of a program. In: their values at hand. Out: answers to questions that depend on
+them, and the guards under which these hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from .integer import RELATIONS, Symbolic, atom_of, of_atom, terms_of
+from .polynomial import UNKNOWN, Answers, Atom, Bounds, bounds, bracketed, text_of
+from .questions import is_below, value_of
+
+LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has none
+OPPOSITE = {">": "<=", "==": "!="}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """How `what` compares with 0, for the values that a program serves."""
+
+    what: Symbolic
+    relation: str  # one of RELATIONS
+
+    @property
+    def holds(self) -> bool:
+        """For the values that the symbols have."""
+        return RELATIONS[self.relation](self.what.value)
+
+    def __str__(self) -> str:
+        positive = {m: c for m, c in self.what.terms if c > 0}
+        negative = {m: -c for m, c in self.what.terms if c < 0}
+        return f"{text_of(positive)} {self.relation} {text_of(negative)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A decision that is no comparison: `test` makes it again for the values that the symbols
+    have."""
+
+    text: str
+    test: Callable[[], bool]
+
+    @property
+    def holds(self) -> bool:
+        """For the values that the symbols have."""
+        return self.test()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(eq=False)
+class Scope(Answers):
+    """The symbols of one program.
+
+    `values`: those at hand, for which answers are given. `guards`: what was asked and not proven.
+    `is_laid_out`: nothing is recorded or refused.
+    """
+
+    values: dict[Symbol, int] = field(default_factory=dict)
+    guards: dict[Guard | Condition, None] = field(default_factory=dict)
+    is_laid_out: bool = False
+    quotients: dict[tuple[int, int], Quotient] = field(default_factory=dict)
+    chosen: list[Chosen] = field(default_factory=list)
+
+    def symbol(self, name: str, value: int) -> Symbolic:
+        """A new one."""
+        made = Symbol(name, self)
+        self.values[made] = value
+        return of_atom(made)
+
+    def choose(self, choice: Callable[[], int], most: int) -> Symbolic:
+        """A size that suits the values of the symbols, from 1 to `most`. It must not change
+        bits."""
+        self.chosen.append(Chosen(choice, most, self))
+        return of_atom(self.chosen[-1])
+
+    def quotient(self, x: int, by: int) -> int:
+        """`x // by`, of which at least one is symbolic, and nothing divides exactly."""
+        if is_below(-1, x) and is_below(x, by):
+            return 0
+        if is_below(x, 0) and is_below(-by - 1, x):
+            return -1
+        if isinstance(x, Symbolic) and not isinstance(by, Symbolic):
+            if isinstance(a := atom_of(x), Quotient) and not isinstance(a.by, Symbolic):
+                return a.of // (a.by * by)
+            low, high = x.bounds
+            if low // by == high // by:
+                return int(low // by)
+        return of_atom(self.quotients.setdefault((x, by), Quotient(x, by, self)))
+
+    @contextmanager
+    def at(self, values: Sequence[int]) -> Iterator[None]:
+        """The symbols have these values, in their order."""
+        before = self.values, self.is_laid_out
+        self.values, self.is_laid_out = dict(zip(self.values, values, strict=True)), True
+        try:
+            yield
+        finally:
+            self.values, self.is_laid_out = before
+
+    def at_hand(self) -> AbstractContextManager[None]:
+        """The same with the values at hand."""
+        return self.at(list(self.values.values()))
+
+    def holds(self, values: Sequence[int]) -> bool:
+        """Does the program serve these values."""
+        if min(values) < LEAST:
+            return False
+        with self.at(values):
+            return all(guard.holds for guard in self.guards)
+
+    def answer(self, difference: Any, relation: str) -> bool:
+        """How the difference of two integers compares with 0."""
+        test = RELATIONS[relation]
+        here = test(difference.value)
+        if self.is_laid_out:
+            return here
+        if (certain := proven(difference, relation)) is not None:
+            return certain
+        self.guards[Guard(difference, relation if here else OPPOSITE[relation])] = None
+        return here
+
+
+def proven(difference: Symbolic, relation: str) -> bool | None:
+    """How a difference compares with 0 for all values; None if it depends on them."""
+    low, high = difference.bounds
+    if relation == ">" and (low > 0 or high <= 0):
+        return low > 0
+    return False if relation == "==" and (low > 0 or high < 0) else None
+
+
+class Symbol(Atom):
+    """An extent that is not known."""
+
+    __slots__ = ("name",)
+    scope: Scope
+
+    def __init__(self, name: str, scope: Scope) -> None:
+        self.name, self.scope, self.number = name, scope, len(scope.values)
+
+    @property
+    def value(self) -> int:
+        """The one at hand."""
+        return self.scope.values[self]
+
+    @property
+    def bounds(self) -> Bounds:
+        """No upper one."""
+        return LEAST, math.inf
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Quotient(Atom):
+    """`of // by`, rounded down, where that is no polynomial."""
+
+    __slots__ = ("by", "of")
+
+    def __init__(self, of: int, by: int, scope: Scope) -> None:
+        self.of, self.by, self.scope = of, by, scope
+        self.number = 1_000_000 + len(scope.quotients)
+
+    @property
+    def value(self) -> int:
+        """For the values at hand."""
+        return value_of(self.of) // value_of(self.by)
+
+    @property
+    def bounds(self) -> Bounds:
+        """From those of the dividend."""
+        low, high = bounds(terms_of(self.of))
+        if isinstance(self.by, Symbolic):
+            if self.by.bounds[0] < 1:
+                return UNKNOWN
+            return (0, high) if low >= 0 else (low, -1 if high < 0 else max(high, 0))
+        return _floor(low, self.by), _floor(high, self.by)
+
+    def __repr__(self) -> str:
+        of, by = (text_of(dict(terms_of(x))) for x in (self.of, self.by))
+        return f"({bracketed(of)} // {bracketed(by)})"
+
+
+class Chosen(Atom):
+    """A size that a schedule finds for the values of the symbols."""
+
+    __slots__ = ("_known", "choice", "most")
+    scope: Scope
+
+    def __init__(self, choice: Callable[[], int], most: int, scope: Scope) -> None:
+        self.choice, self.most, self.scope = choice, most, scope
+        self.number = 2_000_000 + len(scope.chosen)
+        self._known: tuple[tuple[int, ...], int] | None = None
+
+    @property
+    def value(self) -> int:
+        """For the values at hand."""
+        values = tuple(self.scope.values.values())
+        if self._known is None or self._known[0] != values:
+            with self.scope.at_hand():
+                self._known = values, int(self.choice())
+        assert 1 <= self._known[1] <= self.most
+        return self._known[1]
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of the choice."""
+        return 1, self.most
+
+    def __repr__(self) -> str:
+        return f"size{self.scope.chosen.index(self)}"
+
+
+def _floor(x: float, by: int) -> float:
+    return x if math.isinf(x) else x // by
+
+
+def is_symbol(x: int) -> bool:
+    """Is it one symbol and nothing else?"""
+    return isinstance(x, Symbolic) and isinstance(atom_of(x), Symbol)
+
+
+def estimated(numbers: Iterable[int], least: int) -> AbstractContextManager[None]:
+    """Whatever is asked meanwhile is an estimate, too: symbols in these numbers have the values at
+    hand, but no fewer than `least`."""
+    scope = scope_of(numbers)
+    if scope is None:
+        return nullcontext()
+    return scope.at([max(value, least) for value in scope.values.values()])
+
+
+def scope_of(numbers: Iterable[int]) -> Scope | None:
+    """That of the symbols in them, if there are any."""
+    scopes = (x.scope for x in numbers if isinstance(x, Symbolic))
+    return next((s for s in scopes if isinstance(s, Scope)), None)
