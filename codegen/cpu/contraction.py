@@ -24,6 +24,7 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import var
 from ...ir.kernels.kernel import Kernel
 from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import is_below
 from ...ir.symbolic.scope import Condition, Scope, scope_of
 from ...wording import plural
 from ..kernels.contraction import Problem, analyse, contiguous, read_once
@@ -86,13 +87,16 @@ class Contraction:
     def matrix(self) -> Matrix | Refusal:
         """The larger factor, if it lies in memory and is read once against few rows of the
         other."""
-        swapped = self.p.m > self.p.n
+        m, n = self.p.m, self.p.n
+        if is_below(MOST_ROWS, m) and is_below(MOST_ROWS, n):
+            return Refusal(f"neither {m} rows nor {n} lanes are at most {MOST_ROWS}")
+        swapped = m > n
         p = _swapped(self.p) if swapped else self.p
         if p.m > MOST_ROWS:
             return Refusal(f"{p.m} rows, at most {MOST_ROWS}")
         if p.m == p.n:
             return Refusal("as many rows as lanes")
-        if min(p.n, p.k) <= MOST_STEPS or p.n * p.k < LEAST_MATRIX:
+        if p.n <= MOST_STEPS or p.k <= MOST_STEPS or p.n * p.k < LEAST_MATRIX:
             return Refusal(f"a matrix of {p.k} x {p.n} does not wait for memory")
         value = _value(p, p.lane_factor)
         return (

@@ -22,7 +22,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.loops.walk import postorder
 from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import is_same, value_of
+from ...ir.symbolic.questions import has_several, is_same, value_of
 from ..kernels import loop_axes
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
 from ..kernels.choices import by_position
@@ -149,7 +149,8 @@ class RowLowering(KernelAxes):
             return For(v, v.extent, LANES, body, amount, apart=apart)
 
         return cascade(
-            others, cascade_lanes(lane, apart, lanes, body, any(v.extent > 1 for v in others))
+            others,
+            cascade_lanes(lane, apart, lanes, body, any(has_several(v.extent) for v in others)),
         )
 
     def columns(self, lane_group: list[Var]) -> Lowered:
@@ -160,7 +161,9 @@ class RowLowering(KernelAxes):
         block = loop_axes.lane_block(n, itemsize, rows)
         shape = (rows, -(-n // block))
         chunk = Chunks(prod(shape), self.work() / max(1, prod(shape)), self.tuning.min_chunks)
-        row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
+        row, part = (
+            unravel(chunk.position, shape) if has_several(shape[1]) else (chunk.position, Index())
+        )
         lane = Var("l", block)
         by = self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group)
         bounds = None if is_same(n % block, 0) else (part * block, n)
@@ -247,7 +250,9 @@ class RowLowering(KernelAxes):
             )
 
         return cascade(
-            front, cascade_groups(last, terms, fold, any(v.extent > 1 for v in front)), fold
+            front,
+            cascade_groups(last, terms, fold, any(has_several(v.extent) for v in front)),
+            fold,
         )
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:

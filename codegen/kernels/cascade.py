@@ -19,6 +19,7 @@ from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
 from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import has_several
 from .loop_axes import grouped, nest
 
 TERMS = (
@@ -45,7 +46,7 @@ def cascade(
     if in_order:
         return [nest(axes, *body)]
     for i in reversed(range(len(axes))):
-        body = _along(axes[i], body, fold, any(v.extent > 1 for v in axes[:i]))
+        body = _along(axes[i], body, fold, any(has_several(v.extent) for v in axes[:i]))
     return body
 
 
@@ -74,7 +75,7 @@ def cascade_groups(
             out += _in_part([_serial(axes[0], body)], axes, fold)
         else:
             out += _along(axes[0], body, fold, False) if axes else body
-    return _in_part(out, [axis], fold) if inside and axis.extent > 1 else out
+    return _in_part(out, [axis], fold) if inside and has_several(axis.extent) else out
 
 
 def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool, level: int = 1) -> list[Stmt]:
@@ -83,7 +84,7 @@ def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool, level: int = 1
     if _is_long(axis.extent, level):
         return _blocks(axis, TERMS, _serial, body, fold, inside, level)
     loop: list[Stmt] = [_serial(axis, body)]
-    return _in_part(loop, [axis], fold) if inside and axis.extent > 1 else loop
+    return _in_part(loop, [axis], fold) if inside and has_several(axis.extent) else loop
 
 
 def _is_long(extent: int, level: int) -> bool:

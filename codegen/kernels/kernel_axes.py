@@ -24,7 +24,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
 from ...ir.symbolic.integer import NotSymbolic, Symbolic
-from ...ir.symbolic.questions import is_unknown, value_of
+from ...ir.symbolic.questions import has_several, is_unknown, value_of
 from ...ir.symbolic.scope import Scope, scope_of
 from . import loop_axes
 from .choices import by_step
@@ -215,7 +215,7 @@ class KernelAxes:
         often = [a for a in self.accesses if not a.index.vars().isdisjoint(inner)] or self.accesses
         for g in self.groups:
             cost = self.group_cost(g, often)
-            if loop_axes.extent(g) > 1 and cost <= best[1]:
+            if has_several(loop_axes.extent(g)) and cost <= best[1]:
                 best = (g, cost)
         return best
 
@@ -232,9 +232,9 @@ class KernelAxes:
                 for a in self.accesses
                 if not a.index.vars().isdisjoint(v for g in groups for v in g)
             ]
-            count = prod(loop_axes.extent(g) for g in groups)
+            count = value_of(prod(loop_axes.extent(g) for g in groups))
             each_row = self._combining(signature, combining or {})
-            if value_of(count) % self.width:
+            if count % self.width:
                 each_row += partial * len(touching)
             cost = self.group_cost(groups[-1], touching or self.accesses)
             cost += each_row / -(-count // self.width)

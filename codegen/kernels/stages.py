@@ -19,7 +19,7 @@ from ...ir.graph.op import ELEMENTWISE, Op
 from ...ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
 from ...ir.loops.loop import REG, SCRATCH, Buf, Reduce
 from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import value_of
+from ...ir.symbolic.questions import has_several, value_of
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]
@@ -282,5 +282,5 @@ def _rounds(n: Node) -> bool:
 
 def _in_rows(n: Node) -> bool:
     """Does a reduction run along the last axis of what it reduces?"""
-    last = max((a for a, d in enumerate(n.src[0].shape) if d > 1), default=-1)
+    last = max((a for a, d in enumerate(n.src[0].shape) if has_several(d)), default=-1)
     return last in n.arg[1]

@@ -15,7 +15,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from ..symbolic.integer import Symbolic
-from ..symbolic.questions import is_below, is_same
+from ..symbolic.questions import has_several, is_below, is_same
 
 if TYPE_CHECKING:
     from .graph import Node
@@ -515,16 +515,11 @@ def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def unravel(position: Index, shape: tuple[int, ...]) -> list[Index]:
     """The multi-dimensional index of a row-major position within the shape; size-1 axes are
     constant 0. The first other axis takes what is left, also of a position that a mask excludes."""
-    first = next((a for a, d in enumerate(shape) if _is_real(d)), len(shape))
+    first = next((a for a, d in enumerate(shape) if has_several(d)), len(shape))
     out: list[Index] = []
     for d in reversed(shape[first + 1 :]):
-        position, r = position.divmod(d) if _is_real(d) else (position, Index())
+        position, r = position.divmod(d) if has_several(d) else (position, Index())
         out.append(r)
     if first < len(shape):
         out.append(position)
     return [Index()] * first + out[::-1]
-
-
-def _is_real(extent: int) -> bool:
-    """May an axis have several elements?"""
-    return isinstance(extent, Symbolic) or extent > 1

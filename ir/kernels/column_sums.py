@@ -15,6 +15,7 @@ from math import prod
 
 from ..graph.graph import Node, reach
 from ..graph.op import ELEMENTWISE, VIEWS, Op
+from ..symbolic.questions import has_several
 from .align import Form, Outer, identity_axes
 from .kernel import Unit, domain
 from .reason import Reason, Rule
@@ -38,7 +39,7 @@ def joined_whole(nodes: Iterable[Node]) -> set[Node]:
     for n in nodes:
         if n.op is Op.REDUCE and n.size and n.src[0].size > n.size > 1:
             # whether each axis is reduced
-            real = [a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1]
+            real = [a in n.arg[1] for a, d in enumerate(n.src[0].shape) if has_several(d)]
             if real == sorted(real):
                 along.setdefault(n.size, []).append(n.src[0])
             elif real == sorted(real, reverse=True):
@@ -58,10 +59,16 @@ def joined_whole(nodes: Iterable[Node]) -> set[Node]:
 def _is_joinable(n: Node) -> bool:
     rows = n.src[0].size // n.size
     return (
-        MIN_ROWS <= rows < MOST_ROWS
+        rows < MOST_ROWS
         and n.size >= MIN_COLUMNS
         and n.size * n.dtype.itemsize <= MAX_BYTES
+        and not _are_few(rows, n.size)
     )
+
+
+def _are_few(rows: int, columns: int) -> bool:
+    """Are rows too few for partial sums? Of few columns one thread adds up any number."""
+    return columns > FEW_COLUMNS and rows < MIN_ROWS
 
 
 def _large(roots: Iterable[Node], least: int) -> set[Node]:
@@ -80,7 +87,7 @@ def _large(roots: Iterable[Node], least: int) -> set[Node]:
 
 def summed_vars(u: Unit) -> Outer:
     """The variables that a reduction reduces."""
-    return tuple(v for a in u.node.arg[1] for v in u.axes[a] if v.extent > 1)
+    return tuple(v for a in u.node.arg[1] for v in u.axes[a] if has_several(v.extent))
 
 
 def turned(form: Form) -> Form | None:
@@ -148,14 +155,19 @@ def refuse_columns(form: Form) -> Reason | None:
     for u in sums:
         if set(form.outer[u] or ()) != set(summed_vars(u)):
             return Reason(Rule.MISALIGNED, f"{u} does not sum over the shared outer axes alone")
-    if not sums or max(prod(domain(u.node)) for u in form.outer) <= SMALL:
-        return None
-    rows = prod(v.extent for v in summed_vars(sums[0]))
-    if rows < MIN_ROWS:
-        return Reason(Rule.PARALLELISM, f"{rows} rows are too few for partial sums")
-    if min(u.node.size for u in sums) < MIN_COLUMNS:
+    why_not = _refused_if_large(sums) if sums else None
+    is_small = why_not and max(prod(domain(u.node)) for u in form.outer) <= SMALL
+    return None if is_small else why_not
+
+
+def _refused_if_large(sums: list[Unit]) -> Reason | None:
+    """What speaks against a kernel of so many elements that parallelism and lanes matter."""
+    rows, columns = prod(v.extent for v in summed_vars(sums[0])), [u.node.size for u in sums]
+    if min(columns) < MIN_COLUMNS:
         return Reason(Rule.COLUMN_SUMS, f"fewer than {MIN_COLUMNS} columns would leave lanes idle")
     held = sum(u.node.size * u.node.dtype.itemsize for u in sums)
     if held > MAX_BYTES:
         return Reason(Rule.COLUMN_SUMS, f"{held} bytes of sums for each chunk of rows")
+    if _are_few(rows, max(columns)):
+        return Reason(Rule.PARALLELISM, f"{rows} rows are too few for partial sums")
     return None

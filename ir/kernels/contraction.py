@@ -11,13 +11,14 @@ from ..graph.graph import Node, node
 from ..graph.index import Var, var
 from ..graph.op import Op
 from ..graph.views import resolve, steady_axes
+from ..symbolic.questions import has_several
 from .align import factor_vars
 from .kernel import Unit, domain
 from .places import Read
 from .units import Units
 
 Users = Mapping[Node, Sequence[tuple[Unit, Read]]]
-MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
+MIN_CONTRACTION = 1024  # multiply-adds worth a register tile
 
 
 def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
@@ -79,7 +80,7 @@ def windows_over(factors: Sequence[Node], axes: Sequence[int]) -> tuple[int, int
     at = [Var(f"a{i}", d) for i, d in enumerate(factors[0].shape)]
     reduced = {at[a] for a in axes}
     places = [e for f in factors for e in resolve(f, [var(v) for v in at])[1]]
-    moving = [{v for v in e.vars() if v.extent > 1} for e in places]
+    moving = [{v for v in e.vars() if has_several(v.extent)} for e in places]
     windows = [vs for vs in moving if vs & reduced and vs - reduced]
     both = set[Var]().union(*windows)
     added, stands = (prod(v.extent for v in side) for side in (both & reduced, both - reduced))
@@ -93,7 +94,7 @@ def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) ->
         return False
     factors = [seen(f, views) for f in product.src]
     shape = factors[0].shape
-    kept = {a for a, d in enumerate(shape) if d > 1 and a not in axes}
+    kept = {a for a, d in enumerate(shape) if has_several(d) and a not in axes}
     a, b = (kept & steady_axes(f) for f in factors)
     own = [bool(a - b), bool(b - a)]
     is_one = all(own) or (any(own) and any(windows_over(factors, axes)))

@@ -21,6 +21,7 @@ from ..graph.shapes import Shape
 from ..graph.site import site_text
 from ..graph.views import resolve
 from ..ops.table import RECORDS, TRANSCENDENTAL
+from ..symbolic.questions import has_several
 from .places import Places, Read
 
 # rough operations an element, relative to an add
@@ -96,10 +97,12 @@ class Unit:
         return [self.axes[a] for a in kept_axes(self.node)]
 
     def kept_vars(self) -> tuple[Var, ...]:
-        return tuple(v for sub in self.kept() for v in sub if v.extent > 1)
+        return tuple(v for sub in self.kept() for v in sub if has_several(v.extent))
 
     def inner_vars(self, outer: tuple[Var, ...]) -> tuple[Var, ...]:
-        return tuple(v for sub in self.axes for v in sub if v.extent > 1 and v not in outer)
+        return tuple(
+            v for sub in self.axes for v in sub if has_several(v.extent) and v not in outer
+        )
 
     def places(self, outer: tuple[Var, ...]) -> Places:
         """Where its own element and those that it reads lie in loops of which these are the outer
@@ -156,7 +159,9 @@ def _free(n: Node) -> list[Index]:
 
 def join(sub: list[Var]) -> Index:
     """One axis index out of the variables it was split into."""
-    return row_major([var(v) if v.extent > 1 else Index() for v in sub], [v.extent for v in sub])
+    return row_major(
+        [var(v) if has_several(v.extent) else Index() for v in sub], [v.extent for v in sub]
+    )
 
 
 def at_sub_axes(index: Index, sub: list[Var]) -> list[Index]:

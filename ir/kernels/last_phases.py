@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ..graph.graph import Node, leaf, node, reduce, reshape
 from ..graph.op import Op
 from ..graph.rewrite import substituted
+from ..symbolic.integer import Symbolic
 from .kernel import Kernel, Unit
 from .units import Units, refine
 
@@ -59,9 +60,7 @@ def last_phases_of(kernel: Kernel, counts: Mapping[Node, int]) -> LastPhases:
 
 
 def _total(n: Node, parts: Node) -> Node:
-    """A sum out of its parts."""
-    return (
-        reduce(n.arg[0], parts, (0,))
-        if parts.shape[0] > 1
-        else node(Op.KEEP, (reshape(parts, n.shape),))
-    )
+    """A sum out of its parts: of one part, or of any number of them, it has the bits of that."""
+    if not isinstance(parts.shape[0], Symbolic) and parts.shape[0] == 1:
+        return node(Op.KEEP, (reshape(parts, n.shape),))
+    return reduce(n.arg[0], parts, (0,))

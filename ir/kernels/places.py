@@ -11,6 +11,7 @@ from math import prod
 
 from ..graph.graph import Node
 from ..graph.index import Index, Mask, Var, var
+from ..symbolic.questions import has_several
 
 Name = tuple[str, int, int]  # of a loop axis: outer or inner, which one, its extent
 Place = tuple[object, ...]
@@ -75,7 +76,7 @@ def _coefficients(sub: list[Var]) -> Iterator[tuple[Var, int]]:
     part of an index."""
     step = 1
     for v in reversed(sub):
-        if v.extent > 1:
+        if has_several(v.extent):
             yield v, step
         step *= v.extent
 

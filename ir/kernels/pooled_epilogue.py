@@ -18,7 +18,7 @@ from math import prod
 from ..graph.graph import Node
 from ..graph.index import Index, Var, mask_of
 from ..graph.op import Op
-from ..symbolic.questions import value_of
+from ..symbolic.questions import has_several, value_of
 from .align import Form, Outer, factor_vars
 from .box import box_of, is_affine
 from .kernel import Unit, zero_outside
@@ -104,7 +104,7 @@ def _places(anchor: Unit, product: Unit, side: int) -> list[list[Var]] | None:
     a part of one."""
     sides = factor_vars(anchor, product) or (set(), set())
     mine, other = sides[side], sides[1 - side]
-    axes = [[v for v in sub if v.extent > 1] for sub in anchor.kept()]
+    axes = [[v for v in sub if has_several(v.extent)] for sub in anchor.kept()]
     alone = [[v in mine and v not in other for v in sub] for sub in axes]
     if any(any(own) != all(own) for own in alone if own):
         return None

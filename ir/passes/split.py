@@ -30,6 +30,7 @@ from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
 from ..kernels.kernel import MIN_PARALLEL
+from ..symbolic.questions import has_several
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096
@@ -133,7 +134,7 @@ def is_dense(x: Node) -> bool:
     maps = set(_maps(x))
     leaves = _operands(maps) or {x}
     at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
-    real = {v for v in at if v.extent > 1}
+    real = {v for v in at if has_several(v.extent)}
     for leaf in leaves:
         base, places, _ = resolve(leaf, [var(v) for v in at])
         if base.shape and (
@@ -152,7 +153,7 @@ def _outer_axes(n: Node) -> list[int]:
     places, then over the places.
     """
     (x,), (_, axes) = n.src, n.arg
-    real = [a for a, d in enumerate(x.shape) if d > 1]
+    real = [a for a, d in enumerate(x.shape) if has_several(d)]
     last_kept = max((a for a in real if a not in axes), default=-1)
     outer = [a for a in axes if a < last_kept]
     if not outer:
@@ -164,7 +165,7 @@ def _outer_axes(n: Node) -> list[int]:
 def are_columns(n: Node) -> bool:
     """Does it run over rows of contiguous results?"""
     (x,), (_, axes) = n.src, n.arg
-    real = [a for a, d in enumerate(x.shape) if d > 1]
+    real = [a for a, d in enumerate(x.shape) if has_several(d)]
     return bool(real) and real[-1] not in axes and any(a < real[-1] for a in axes)
 
 
@@ -193,7 +194,7 @@ def _by_index(n: Node, strides: Strides) -> list[int]:
     """The reduced axis that is outermost in memory, if a sum has few results and each index of that
     axis many terms: one partial result for each, whatever their number is. Else none."""
     (x,), (_, axes) = n.src, n.arg
-    real = [a for a in axes if x.shape[a] > 1]
+    real = [a for a in axes if has_several(x.shape[a])]
     if len(real) < 2:
         return []
     first = min(real, key=_ranks(x, strides).__getitem__)

@@ -53,9 +53,7 @@ def windows_in_parts(n: Node) -> Node | None:
 def _has_parts_by_index(n: Node, extents: tuple[int, ...]) -> bool:
     """May there be a part for each index of the first axis: are its terms many, and results few?"""
     first, *others = extents
-    if prod(others) < LEAST_ROW or 2 * first < PARTS or prod(extents) < LEAST_TERMS:
-        return False
-    return n.size * first <= MOST_BY_INDEX
+    return first > 1 and prod(others) >= LEAST_ROW and n.size * first <= MOST_BY_INDEX
 
 
 def _parts_wanted(n: Node, terms: int, adds_more: bool) -> int:

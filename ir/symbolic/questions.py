@@ -35,6 +35,11 @@ class _Later:
         return int(self.difference) >= 0
 
 
+def has_several(extent: int) -> bool:
+    """May an axis have several elements? One of an extent that is not known is treated as if."""
+    return isinstance(extent, Symbolic) or extent > 1
+
+
 def is_unknown(x: int) -> bool:
     """Is it symbolic, and no program being laid out?"""
     return isinstance(x, Symbolic) and not x.scope.is_laid_out

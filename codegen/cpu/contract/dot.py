@@ -2,7 +2,8 @@
 In: a Problem. Out: Loops.
 
 for task (batch, line, block of columns):
-    for block of k:                                 one, if the rows fit into L1
+    for block of k:                                 one, if the rows fit into L1, or the columns are
+                                                    in a cache
         small[i][k] = A[i][k]                       where it is computed, or does not lie along k,
                                                     or is read in blocks
         for tile of columns: for tile of rows:      accumulators in registers, lanes over k
@@ -78,15 +79,11 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
 
 
 def _row_tiles(rows: int, most: int) -> list[tuple[int, int, int]]:
-    """Balanced tiles; of rows whose number is not known as of many, where some have one row less.
-    Tiles of other sizes might add up in another order."""
+    """Balanced tiles; of rows whose number is not known large ones, and one row at a time."""
     if not is_unknown(rows):
         return balanced(rows, most)
-    count = -(-rows // most)
-    smaller = count * most - rows
-    if count <= smaller:
-        raise NotSymbolicHere(f"tiles of {rows} rows would not have {most} of them")
-    return [(most, 0, count - smaller), (most - 1, (count - smaller) * most, smaller)]
+    count, rest = divmod(rows, most)
+    return [(most, 0, count), (1, count * most, rest)]
 
 
 class _Block(ContractionTask):
@@ -96,17 +93,19 @@ class _Block(ContractionTask):
         super().__init__(p, target, tuning)
         outer: AxisGroups = [*p.batch, *p.rows[:-1], *p.lanes[:-1]]
         self.m, self.n = groups_extent(p.rows[-1:]), extent(p.lanes[-1])  # there may be no row axis
-        accumulators, most_rows = ACCUMULATORS[32 if target.registers >= 32 else 16]
-        self.row_tiles = _row_tiles(self.m, most_rows)
+        self.accumulators, self.most_rows = ACCUMULATORS[32 if target.registers >= 32 else 16]
+        self.row_tiles = _row_tiles(self.m, self.most_rows)
         small, matrix = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
         self.item = itemsize_in_memory(matrix)
         self.hints = lies_beyond(p, matrix, target.l3 // 2)
         row, most = p.k * small.dtype.itemsize, target.l1 * 2 // 3
-        self.blocked = row * BLOCKED_ROWS > most and self.m <= BLOCKED_ROWS and row * self.m > most
+        # rows in L2 slow down what memory does not
+        self.blocked = self.hints and row * BLOCKED_ROWS > most
+        self.blocked = self.blocked and self.m <= BLOCKED_ROWS and row * self.m > most
         if self.blocked and is_unknown(self.m):
             raise NotSymbolicHere(f"blocks of k would depend on {self.m} rows")
         most_columns = PREFETCHED_COLUMNS if self.hints and self.blocked else MOST_COLUMNS
-        self.columns = min(self.n, most_columns, accumulators // self.row_tiles[0][0])
+        self.columns = min(self.n, most_columns, self.accumulators // self.row_tiles[0][0])
         self._block_k(small.dtype.itemsize, target)
         lies_along_k = contiguous(small, p.reduced[-1][-1])
         packs = self.blocked or not (is_plain(small) and lies_along_k)
@@ -243,9 +242,6 @@ class _Block(ContractionTask):
         tile: Stmt = For(
             i, rows, UNROLL, [For(j, columns, UNROLL, [Reduce(acc, place, "add", term)])]
         )
-        unroll = loop_axes.power_of_two(max(1, LATENCY // (rows * columns)))
-        while unroll > 1 and self.k_block < unroll * self.p.width:
-            unroll //= 2
         if self.blocked:
             local = (row + var(i)) * self.pitch + column - self.first * self.columns + var(j)
             finish: list[Stmt] = [Reduce(self.sums, local, "add", load(acc, place))]
@@ -254,9 +250,18 @@ class _Block(ContractionTask):
         body = [*self._prefetches(column, columns, k), tile] if prefetched else [tile]
         return [
             Alloc(acc, 0),
-            self._k_loop(k, body, unroll),
+            self._k_loop(k, body, self._unroll()),
             For(i, rows, UNROLL, [For(j, columns, UNROLL, finish)]),
         ]
+
+    def _unroll(self) -> int:
+        """Vectors of k that are added up side by side, as a tile of the most rows needs them: the
+        same for any number of rows, since bits depend on it."""
+        columns = min(self.n, MOST_COLUMNS, self.accumulators // self.most_rows)
+        unroll = loop_axes.power_of_two(max(1, LATENCY // (self.most_rows * columns)))
+        while unroll > 1 and self.k_block < unroll * self.p.width:
+            unroll //= 2
+        return unroll
 
     def _prefetches(self, column: Index, columns: int, k: Var) -> list[Stmt]:
         """The same steps of k in the next tile of columns, or where that is far ahead later steps
