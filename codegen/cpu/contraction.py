@@ -39,7 +39,7 @@ from .contract.empty import lower_empty
 from .contract.outer import lower_outer
 from .contract.packed import lower_packed
 from .contract.stream import MOST_ROWS, lower_stream
-from .window.window import windows
+from .window.window import order_of, windows
 
 # rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row
 MIN_ROWS = 16
@@ -96,14 +96,12 @@ class Contraction:
             return Refusal(f"{p.m} rows, at most {MOST_ROWS}")
         if p.m == p.n:
             return Refusal("as many rows as lanes")
+        value = _value(p, p.lane_factor)
+        if not read_once(value, p):
+            return Refusal("the matrix is computed, masked or repeated")
         if p.n <= MOST_STEPS or p.k <= MOST_STEPS or p.n * p.k < LEAST_MATRIX:
             return Refusal(f"a matrix of {p.k} x {p.n} does not wait for memory")
-        value = _value(p, p.lane_factor)
-        return (
-            Matrix(p, value, swapped)
-            if read_once(value, p)
-            else Refusal("the matrix is computed, masked or repeated")
-        )
+        return Matrix(p, value, swapped)
 
 
 def _swapped(p: Problem) -> Problem:
@@ -254,8 +252,6 @@ def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> 
         if decision.name == "outer" and isinstance(p.k, Symbolic):
             decision = decide([Schedule("packed", packed)], c)
         order = _order(c, decision.name)
-    if decision.name == "windows":
-        return choose(CONTRACTIONS, Contraction(p, target, tuning))
 
     def adds_up_alike() -> bool:
         c = Contraction(p, target, tuning)
@@ -263,6 +259,8 @@ def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> 
 
     text = f"{p.kernel.name} adds up products {order}"
     scope.guards[Condition(text, adds_up_alike)] = None
+    if decision.name == "windows":
+        return choose([Schedule("windows", windows)], p, target, tuning, order)
     return decision.lowered()
 
 
@@ -271,5 +269,7 @@ def _order(c: Contraction, name: str) -> str:
     stream schedule, which is another one all the same: it is there for its speed."""
     if name in ("outer", "packed"):
         return IN_BLOCKS
+    if name == "windows":
+        return order_of(c.p, c.target, c.tuning)
     swapped = isinstance(c.matrix, Matrix) and _reads_along_k(c.matrix) and c.matrix.swapped
     return f"{name}, rows and lanes swapped" if swapped else name

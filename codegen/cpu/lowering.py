@@ -37,6 +37,8 @@ MANY_CACHES = 1.5
 SUMMED = Schedule("summed", always(lower_column_sums))
 CHAIN = Schedule("chain", always(lower_chain))
 SCAN = Schedule("scan", always(lower_scan))
+MOST_SCRATCH = 1 << 20  # bytes of a buffer whose size is an argument of its kernel
+
 SCATTER = Schedule("scatter", always(lower_scatter))
 PUT = Schedule("put", always(lower_put))
 SORT = Schedule("sort", always(lower_sort))
@@ -70,6 +72,11 @@ class CpuLowering:
     def nans(self) -> str:
         """As the settings say."""
         return self.settings.nans
+
+    @property
+    def most_scratch(self) -> int:
+        """On the stack of a thread."""
+        return MOST_SCRATCH
 
     def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """By its kind."""
@@ -138,6 +145,8 @@ def lower_kernel(
     nodes = [u.node for u in kernel.units]
     operations, least = work(nodes), least_work(settings)
     why = why_lanes(operations, settings)
+    if not why and kernel.kind == "contraction":
+        why = "lanes may add up its products"
     if not why and any(in_blocks(n, settings.target) for n in nodes):
         why = "lanes add up its sums in blocks"
     tuning = Tuning(

@@ -56,6 +56,11 @@ class CudaLowering:
     target: CudaTarget
     nans: str = ""
 
+    @property
+    def most_scratch(self) -> int:
+        """Shared memory has a size that is known."""
+        return 0
+
     def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """By its kind."""
         match kernel.kind:

@@ -15,21 +15,21 @@ from dataclasses import replace
 from ...ir.graph.graph import Node, scalar_node
 from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Term, Var
 from ...ir.graph.op import Op
-from ...ir.loops.loop import UNROLL, Check, Extent, For, Param, Stmt
+from ...ir.loops.loop import SCRATCH, UNROLL, Alloc, Buf, Check, Extent, For, Param, Stmt
 from ...ir.loops.walk import Substitution
 from ...ir.symbolic.arguments import Argument, argument
-from ...ir.symbolic.integer import NotSymbolic, Symbolic, of_atom, polynomial
+from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere, Symbolic, of_atom, polynomial
 from ...ir.symbolic.polynomial import Atom
 from .lowered import Lowered
 
 
-def with_arguments(lowered: Lowered) -> Lowered:
-    """Loops of arguments; the sizes of scratch memory stay as they are, and are refused where a
-    kernel gets its name if they are symbolic (ir/loops/text.py: key)."""
+def with_arguments(lowered: Lowered, most_scratch: int) -> Lowered:
+    """Loops of arguments. Scratch memory whose size is one takes at most so many bytes a buffer,
+    which is a guard."""
     loops = lowered.loops
     if not any(isinstance(b.size, Symbolic) for b in loops.buffers):
         return lowered
-    made = _Arguments(param.name for param in loops.params)
+    made = _Arguments((param.name for param in loops.params), most_scratch)
     phases = [made.loop(phase) for phase in loops.phases]
     params = (*loops.params, *(Param(a.name, a) for a in made.arguments.values()))
     return replace(
@@ -42,8 +42,10 @@ def with_arguments(lowered: Lowered) -> Lowered:
 class _Arguments(Substitution):
     """`arguments` by what they stand for."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(self, taken: Iterable[str], most_scratch: int) -> None:
         super().__init__({})
+        self.buffers = self._scratch = dict[Buf, Buf]()
+        self._most_scratch = most_scratch
         self.arguments: dict[Atom, Argument] = {}
         self._variables: dict[Var, Var] = {}
         self._taken = set(taken)
@@ -122,10 +124,21 @@ class _Arguments(Substitution):
             body=self.body(s.body),
         )
 
+    def _buffer(self, buf: Buf) -> Buf:
+        """A buffer whose size is an argument."""
+        if buf.space != SCRATCH or not self._most_scratch:
+            raise NotSymbolic(f"{buf} would take {buf.size} elements")
+        if buf.size * buf.dtype.itemsize > self._most_scratch:
+            raise NotSymbolicHere(f"{buf} would take {buf.size} elements")
+        return replace(buf, size=self.number(buf.size))
+
     def statement(self, s: Stmt) -> Stmt:
         match s:
             case For():
                 return self.loop(s)
+            case Alloc(buf) if isinstance(buf.size, Symbolic):
+                if buf not in self._scratch:
+                    self._scratch[buf] = self._buffer(buf)
             case Check():
                 new = super().statement(s)
                 assert isinstance(new, Check)

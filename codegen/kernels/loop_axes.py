@@ -197,14 +197,14 @@ def unroll(body_work: int, n: int, width: int) -> int:
 
 def apart(n: int, width: int, once: bool = False) -> int:
     """Partial sums of n terms that lie along the lanes, of which `width` are in a vector: four
-    vectors, fewer for short rows.
+    vectors.
 
-    It follows from n and the target alone, and so does the order of the sum: term i is added to
-    partial sum i mod `apart`, in blocks, and then the upper half of the partial sums to the lower
-    half. Where that happens `once`, more partial sums than terms change nothing.
+    Term i is added to partial sum i mod `apart`, in blocks, and then the upper half of the partial
+    sums to the lower half. Where that happens `once`, short rows need fewer, and the others would
+    change nothing.
     """
     count = 4 * width
-    while count > width and not (once and isinstance(n, Symbolic)) and n < count:
+    while once and count > width and not isinstance(n, Symbolic) and n < count:
         count //= 2
     return count
 

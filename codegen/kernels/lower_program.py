@@ -74,6 +74,10 @@ class Lowering(Protocol):
     def nans(self) -> str:
         """What kernels check their values for: "", "nan" or "inf"."""
 
+    @property
+    def most_scratch(self) -> int:
+        """Bytes of scratch memory whose size is an argument of a kernel, at most."""
+
     def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """Loops of a kernel; the outputs `streamed` are written with non-temporal stores."""
 
@@ -145,7 +149,9 @@ def lower_all(
                 replace(same.step.loops, name=kernel.name),
             )
         else:
-            lowered = with_arguments(lowering.kernel(kernel, strides, streamed))
+            lowered = with_arguments(
+                lowering.kernel(kernel, strides, streamed), lowering.most_scratch
+            )
             if lowering.nans:
                 lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
             loops = lowering.expanded(lowered.loops)
@@ -256,7 +262,7 @@ def _checks(
 def _check(
     name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool
 ) -> LoweredKernel:
-    lowered = with_arguments(lowered)
+    lowered = with_arguments(lowered, lowering.most_scratch)
     parallel = tuple(False for _ in lowered.work)
     loops = lowering.expanded(lowered.loops)
     step = KernelStep(loops, lowered.params, parallel, places, [], is_check=True, early=early)

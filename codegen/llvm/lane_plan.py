@@ -12,6 +12,7 @@ from ...ir.graph.index import Index, Var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loops.walk import operands, part_of, postorder, roots, statements, usual_operands
+from ...ir.symbolic.integer import Symbolic
 from .lanes import Lanes
 from .target import Target
 from .values import integer
@@ -164,7 +165,8 @@ def row_length(index: Index, lane: Var) -> int:
     which the next lane's begins; else 0."""
     count = index.coef(lane)
     alone = lane not in (index - Index({lane: count})).vars() and not index.values()
-    return count if alone and 1 < count <= MOST_COLUMNS else 0
+    known = alone and not isinstance(count, Symbolic)
+    return count if known and 1 < count <= MOST_COLUMNS else 0
 
 
 def takes_rows(s: For) -> bool:

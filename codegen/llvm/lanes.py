@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from ...ir.graph.graph import Node
-from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var, stretch
+from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var, stretch, var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import any_below, index_values, variables
-from ...ir.symbolic.integer import NotSymbolic, Symbolic
+from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import is_below
 from .values import Val, integer, iota
 from .writer import Writer
@@ -68,9 +68,7 @@ class Lanes:
                 return None
             if step:
                 total += coef * step
-        if isinstance(total, Symbolic):
-            raise NotSymbolic(f"lanes would be {total} elements apart")
-        return total
+        return None if isinstance(total, Symbolic) else total
 
     def stretch(self, index: Index) -> int | None:
         """How many neighbouring lanes see each element, if a vector sees consecutive elements so
@@ -147,9 +145,12 @@ def _clamped(w: Writer, v: Val, extent: int) -> Val:
 def _divide(w: Writer, v: Val, by: int, least: int) -> Val:
     """floor(v / by), knowing v >= least."""
     if isinstance(by, Symbolic):
-        if not is_below(-1, least):
-            raise NotSymbolic(f"a quotient of what may be negative by {by}")
-        return w.binary("udiv", v, w.splat(w.number(by, int(v.type[1:])), v.w))
+        bits = int(v.type[1:])
+        divisor = w.splat(w.number(by, bits), v.w)
+        if is_below(-1, least):
+            return w.binary("udiv", v, divisor)
+        sign = w.binary("ashr", v, Val(str(bits - 1), v.type))  # floor(v / by) = ~(~v / by)
+        return w.binary("xor", w.binary("udiv", w.binary("xor", v, sign), divisor), sign)
     if isinstance(least, Symbolic):
         least = 0 if is_below(-1, least) else int(least)
     if least >= 0:
@@ -224,19 +225,19 @@ def vector_index(scope: Scope, index: Index, group: int, bits: int) -> Val:
             if stride
             else w.splat(first, lanes.w)
         )
-    uniform = Index(
-        {t: c for t, c in index.terms if lanes.stride(Index({t: 1})) is not None}, index.const
-    )
+    apart = {t: c for t, c in index.terms if lanes.stride(Index({t: c})) is None}
+    uniform = Index({t: c for t, c in index.terms if t not in apart}, index.const)
     total = vector_index(scope, uniform, group, bits)
-    for term, coef in index.terms:
-        if lanes.stride(Index({term: 1})) is None:
-            total = w.add(total, w.mul(_vector_term(scope, term, group, bits), coef))
+    for term, coef in apart.items():
+        total = w.add(total, w.mul(_vector_term(scope, term, group, bits), coef))
     return total
 
 
 def _vector_term(scope: Scope, term: object, group: int, bits: int) -> Val:
     w = scope.writer
     match term:
+        case Var():
+            return vector_index(scope, var(term), group, bits)
         case Gathered(n, extent):
             value = scope.value(n, group)
             assert value is not None

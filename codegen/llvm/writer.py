@@ -262,6 +262,8 @@ class Writer(Naming):
     # ------------------------------------------------------------ memory
 
     def alloca(self, elem: str, count: int, name: str) -> Val:
+        if isinstance(count, Symbolic):
+            return self.emit(f"alloca {elem}, {self.number(count)}, align 64", "ptr", 1, 0)
         name = "%" + "".join(self.unique(name))
         self.allocas.append(f"  {name} = alloca [{count} x {elem}], align 64")
         return Val(name, "ptr")

@@ -260,7 +260,7 @@ class Index:
     def as_var(self) -> Var | None:
         """The variable this is, if it is one and nothing else."""
         match self.terms:
-            case ((Var() as v, 1),) if self.const == 0:
+            case ((Var() as v, 1),) if is_same(self.const, 0):
                 return v
         return None
 
@@ -335,8 +335,8 @@ class Index:
         return out
 
     def __repr__(self) -> str:
-        parts = [str(t) if c == 1 else f"{c}*{t}" for t, c in self.terms]
-        if self.const or not parts:
+        parts = [str(t) if is_same(c, 1) else f"{c}*{t}" for t, c in self.terms]
+        if not is_same(self.const, 0) or not parts:
             parts.append(str(self.const))
         return "+".join(parts).replace("+-", "-")
 
@@ -382,7 +382,7 @@ def _recombine(total: Linear) -> int:
     const = 0
     while True:
         for t, c in total.items():
-            if isinstance(t, Mod) and c:
+            if isinstance(t, Mod) and not is_same(c, 0):
                 quotient = t.quotient
                 if quotient.terms and all(
                     [is_same(total.get(u, 0), k * c * t.by) for u, k in quotient.terms]

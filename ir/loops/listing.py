@@ -16,8 +16,10 @@ from ..graph.graph import Node
 from ..graph.index import Div, Index, Mod, Var
 from ..graph.op import Op
 from ..graph.site import Site
+from ..symbolic.integer import Symbolic
+from ..symbolic.questions import is_same
 from .infix import ATOM, Text, infix, number
-from .loop import UNROLL, For, If, Loops, Reduce, Stmt, Store
+from .loop import UNROLL, For, If, Loops, Param, Reduce, Stmt, Store
 from .margin import Line, beside
 from .text import Printer
 from .walk import operands, postorder, roots, statements
@@ -37,7 +39,9 @@ def numbered(loops: Loops, is_loop: Callable[[For], bool]) -> Loops:
     count = iter(range(1, 1 << 30))
 
     def is_code(s: Stmt) -> bool:
-        return isinstance(s, For) and s.kind != UNROLL and s.extent != 1 and is_loop(s)
+        if not isinstance(s, For) or s.kind == UNROLL:
+            return False
+        return (isinstance(s.extent, Param) or not is_same(s.extent, 1)) and is_loop(s)
 
     def body(statements_: list[Stmt]) -> list[Stmt]:
         return [statement(s) for s in statements_]
@@ -155,12 +159,13 @@ class _Listing(Printer):
         return self.text(n)[0]
 
     def index(self, index: Index) -> str:
-        parts = [
-            (self.term(t) if abs(c) == 1 else f"{abs(c)}*{self.factor(t)}", c < 0)
-            for t, c in index.terms
-        ]
-        if index.const or not parts:
-            parts.append((str(abs(index.const)), index.const < 0))
+        parts = []
+        for t, c in index.terms:
+            size, less = _apart(c)
+            parts.append((self.term(t) if is_same(size, 1) else f"{size}*{self.factor(t)}", less))
+        if not is_same(index.const, 0) or not parts:
+            size, less = _apart(index.const)
+            parts.append((str(size), less))
         (first, minus), *rest = parts
         return (
             ("-" if minus else "")
@@ -173,10 +178,10 @@ class _Listing(Printer):
             isinstance(t, Div | Mod)
             and isinstance(t.index, Index)
             and len(t.index.terms) == 1
-            and not t.index.const
+            and is_same(t.index.const, 0)
         ):
             ((inner, scale),) = t.index.terms
-            if scale == 1 and isinstance(inner, Var):
+            if is_same(scale, 1) and isinstance(inner, Var):
                 return f"{self.term(inner)}{'//' if isinstance(t, Div) else '%'}{t.by}"
         return super().term(t)
 
@@ -209,3 +214,8 @@ def _uses(body: list[Stmt]) -> tuple[Counter[Node], set[Node]]:
             if o.op is not Op.LOAD and site and _user_site(o) not in (site, None)
         )
     return uses, apart
+
+
+def _apart(x: int) -> tuple[int, bool]:
+    """An integer without its sign, and whether that is a minus; of arguments as it is."""
+    return (x, False) if isinstance(x, Symbolic) else (abs(x), x < 0)

@@ -285,7 +285,8 @@ class _Verifier:
         self.index(index)
         self.mask(mask)
         lo, hi = self.bounds(index)
-        inside = lo > hi or 0 <= lo <= hi < buf.size  # lo > hi: the conditions around never hold
+        # lo > hi: the conditions around never hold
+        inside = isinstance(buf.size, Symbolic) or lo > hi or 0 <= lo <= hi < buf.size
         _require(
             bool(mask) or buf.space == GLOBAL or inside, f"{buf}[{index}] is outside 0..{buf.size}"
         )

@@ -41,12 +41,13 @@ NARROW = 64  # elements: shorter contiguous runs leave vectors or cache lines em
 LEAST_ROWS = (
     32  # that are added up to one, so that storing and reading partial results costs little
 )
+LEAST_LANES = 64  # places whose sums over other axes are worth a kernel of their own
 COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
 # that are added up one after the other in registers: more would lose accuracy
 COLUMN_ROWS = 1 << 12
 LEAST_ROW = 96  # terms of each index of an axis, so that it has a partial result
-LARGE_ROW = 1 << 10  # elements of each index, so that few indices are worth it
+LARGE_ROW = 1 << 9  # elements of each index, so that few indices are worth it
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
 
@@ -63,7 +64,7 @@ def split(n: Node, strides: Strides) -> Node:
     terms = x.size // max(1, n.size)
     outer, columns = _outer_axes(n), are_columns(n)
     wide = columns and not outer and _width(n) >= NARROW  # it is cut only where it is large
-    if (outer or columns) and (wide or x.size >= 2 * PARTIAL) and is_dense(x):
+    if (outer or (columns and (wide or x.size >= 2 * PARTIAL))) and is_dense(x):
         if outer:
             first = split(reduce(kind, x, outer), strides)
             return reduce(
@@ -159,7 +160,11 @@ def _outer_axes(n: Node) -> list[int]:
     if not outer:
         return []
     run = prod(x.shape[a] for a in axes if a > last_kept)
-    return outer if 1 < run < NARROW and prod(x.shape[a] for a in outer) >= LEAST_ROWS else []
+    lanes = prod(x.shape[a] for a in real if a not in outer)
+    if not 1 < run < NARROW or lanes < LEAST_LANES:
+        return []
+    over_all = outer[0] == real[0]  # and not over windows
+    return outer if over_all or prod(x.shape[a] for a in outer) >= LEAST_ROWS else []
 
 
 def are_columns(n: Node) -> bool:

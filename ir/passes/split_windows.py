@@ -21,13 +21,12 @@ from ..kernels.contraction import windows_over
 from ..kernels.kernel import base_of
 from .split import LEAST_ROW, Cuts, cut, viewed
 
-LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts
+LEAST_TERMS = 4096  # products a result, from which weight gradients of an image are summed in parts
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
 MOST_BY_INDEX = 1 << 20  # elements of the parts of all indices of the first axis
-MOST_TERMS = (
-    8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
-)
+# products of a part, whose panel of one vector of channels then fits the level-2 cache
+MOST_TERMS = 8192
 
 
 def windows_in_parts(n: Node) -> Node | None:
@@ -42,7 +41,8 @@ def windows_in_parts(n: Node) -> Node | None:
     if added > stands and _has_parts_by_index(n, extents):
         cuts = _by_index(extents)
     else:
-        wanted = _parts_wanted(n, x.size // max(1, n.size), added > stands)
+        least = LEAST_TERMS if extents[0] == 1 else MOST_TERMS
+        wanted = _parts_wanted(n, x.size // max(1, n.size), least, added > stands)
         cuts = _cuts(extents, wanted) if wanted > 1 else {}
     if not cuts:
         return None
@@ -56,9 +56,9 @@ def _has_parts_by_index(n: Node, extents: tuple[int, ...]) -> bool:
     return first > 1 and prod(others) >= LEAST_ROW and n.size * first <= MOST_BY_INDEX
 
 
-def _parts_wanted(n: Node, terms: int, adds_more: bool) -> int:
-    """Parts of a sum of so many products."""
-    if terms < LEAST_TERMS:
+def _parts_wanted(n: Node, terms: int, least: int, adds_more: bool) -> int:
+    """Parts of a sum of so many products, if they are not fewer than `least`."""
+    if terms < least:
         return 1
     wanted = -(-terms // MOST_TERMS)
     if adds_more and n.size * PARTS <= MOST_SIZE:

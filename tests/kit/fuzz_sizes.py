@@ -7,6 +7,7 @@ FIVE sizes; prints those that differ, and how many programs were compiled.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from random import Random
@@ -19,6 +20,7 @@ from weft import options
 from weft.compiler.programs import on_disk
 from weft.frontend.lazy import program_table
 from weft.frontend.lazy.program_table import statistics
+from weft.nn import functional as F
 
 Array = np.ndarray[Any, Any]
 FIVE = 5
@@ -188,9 +190,32 @@ def scans(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     return (x.cumsum(g.random.randrange(len(axes))), axes) if axes else None
 
 
+def convolves(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Along the last axis."""
+    if len(axes) < 2 or not isinstance(axes[-2], tuple):
+        return None
+    reach, out = g.random.choice((2, 3, 5)), g.random.choice((1, 4, 9))
+    kernel, _ = g.leaf(((out,), axes[-2], (reach,)))
+    front = x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+    made = F.conv1d(front, kernel, padding=reach - 1)[..., : x.shape[-1]]
+    return made.reshape(*x.shape[:-2], out, x.shape[-1]), (*axes[:-2], (out,), axes[-1])
+
+
+def kernel_gradients(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Of a convolution along the last axis."""
+    if len(axes) != 3 or not isinstance(axes[1], tuple) or x.requires_grad:
+        return None
+    reach, out = g.random.choice((2, 3)), g.random.choice((3, 8))
+    kernel = g.leaf(((out,), axes[1], (reach,)))[0].requires_grad_()
+    made = F.conv1d(x, kernel, padding=reach - 1)
+    (found,) = wf.grad((made * made).sum(), [kernel])
+    return found.detach(), ((out,), axes[1], (reach,))
+
+
 MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
     maps, maps, meets, meets, reduces, reduces, softmaxes, multiplies, multiplies_turned, turns,
-    joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all,
+    joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all, convolves, convolves,
+    kernel_gradients,
 )  # fmt: skip
 
 

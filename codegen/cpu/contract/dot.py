@@ -210,9 +210,13 @@ class _Block(ContractionTask):
             out.append(
                 For(tile, self.tiles, SERIAL, tiles, 1, *cut(self.first, self.whole, self.tiles))
             )
-        if self.n % self.columns:
-            rest = self._row_tiles(Index(const=self.whole * self.columns), self.n % self.columns)
-            out.append(in_last(self.part, self.parts - 1, rest))
+        rest, first = self.n % self.columns, Index(const=self.whole * self.columns)
+        if is_unknown(rest):
+            one = Var("column", self.columns)
+            tiles = self._row_tiles(first + var(one), 1)
+            out.append(in_last(self.part, self.parts - 1, [For(one, rest, SERIAL, tiles)]))
+        elif rest:
+            out.append(in_last(self.part, self.parts - 1, self._row_tiles(first, rest)))
         return out
 
     def _row_tiles(self, column: Index, columns: int) -> list[Stmt]:

@@ -22,13 +22,24 @@ from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import indices, postorder
+from ....ir.symbolic.questions import is_unknown, value_of
+from ....ir.symbolic.scope import estimated
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import balanced
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
 from .panel import pack_vector
-from .problem import Tile, Windows, best_tile, each_cell, step_cycles, tile_lines, tiles_of, waiting
+from .problem import (
+    Tile,
+    Windows,
+    best_tile,
+    each_cell,
+    step_cycles,
+    tile_lines,
+    tiles_of,
+    tiles_of_line,
+    waiting,
+)
 from .steps import Sums, described, sum_products
 from .task import Span, WindowTask
 
@@ -36,6 +47,7 @@ MOST_AS_ONE = 128  # places of lines that are transposed as one: they stand in t
 # loads that one costs for all lanes. Weight gradients of 3 x 3 places on Zen 1: tiles of 9 products
 # and 10 loads took 1.2 times as long as those of 6 and 5, or 12 and 8
 BROADCAST = 1.2
+LONG = 32  # for which extents that are not known are taken at least, where a panel has their size
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
 
 
@@ -46,11 +58,13 @@ def choose_tile(w: Windows) -> Tile | None:
     # what the transposition of a tile leaves free
     most = registers - 12 if registers >= 32 else registers - 4
     wide = min(4, panel_vectors(w))
-    shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1))
+    shapes = combinations(
+        range(1, wide + 1), tile_lines(w), range(1, min(value_of(w.line), most) + 1)
+    )
     fitting = [
         (v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers
     ]
-    extents = -(-w.m // w.p.width), w.lines, w.line
+    extents = -(-w.m // w.p.width), value_of(w.lines), value_of(w.line)
 
     def cycles(v: int, r: int, x: int) -> float:
         return step_cycles(v * r * x, v + BROADCAST * r * x)
@@ -67,7 +81,10 @@ def channel_cycles(w: Windows, tile: Tile) -> float:
 def panel_vectors(w: Windows) -> int:
     """Vectors of channels whose panel leaves room for a copy in the level-2 cache."""
     most = w.target.l2 * 5 // 8 // (w.k * w.p.width * w.p.anchor.node.dtype.itemsize)
-    return min(-(-w.m // w.p.width), most)
+    if most < 1:
+        return 0
+    with estimated([w.k], LONG):  # more steps of k than at hand may come
+        return min(-(-w.m // w.p.width), max(1, value_of(most)))
 
 
 def lower_channels(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
@@ -118,8 +135,8 @@ class _Task(WindowTask):
 
     def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
         """All places and channels of a few lines."""
-        places = balanced(self.w.line, self.tile.places)
-        out = each_cell("places", places, lambda x, n: self._channel_tiles((line, lines), (x, n)))
+        cells = tiles_of_line(self.w.line, self.tile.places)
+        out = each_cell("places", cells, lambda x, n: self._channel_tiles((line, lines), (x, n)))
         finish = tiles_of(
             self.w.m,
             self.block,
@@ -179,7 +196,9 @@ class _Task(WindowTask):
         """Whether the few lines of a tile are short, and lie one behind the other wherever the
         epilogue reads and writes."""
         w, lines = self.w, self.tile.lines
-        if lines == 1 or w.line % self.width == 0 or lines * w.line > MOST_AS_ONE:
+        if lines == 1 or is_unknown(w.line):
+            return False
+        if w.line % self.width == 0 or lines * w.line > MOST_AS_ONE:
             return False
         tile, place = Var("tile", -(-w.lines // lines)), Var("x", lines * w.line)
         line, x = var(place).divmod(w.line)
@@ -191,11 +210,11 @@ class _Task(WindowTask):
     def _finish(self, lines: Span, channels: Span) -> list[Stmt]:
         """The outputs of a vector of channels in a few lines: its sums, transposed."""
         count, length = (1, lines[1] * self.w.line) if self.as_one else (lines[1], self.w.line)
-        line, square = Var("r", count), Var("square", max(1, length // self.width))
+        line, square = Var("r", count), Var("square", length // self.width)
         whole, rest = divmod(length, self.width)
         where = lines[0], var(line), channels
         out: list[Stmt] = []
-        if whole:
+        if is_unknown(whole) or whole:
             out.append(
                 For(
                     square,
@@ -204,8 +223,14 @@ class _Task(WindowTask):
                     self._square(where, lines[1], (var(square) * self.width, self.width)),
                 )
             )
-        if rest:
-            out += self._square(where, lines[1], (Index(const=whole * self.width), rest))
+        first = Index(const=whole * self.width)
+        if is_unknown(rest):
+            place = Var("x", self.width)
+            out.append(
+                For(place, rest, SERIAL, self._square(where, lines[1], (first + var(place), 1)))
+            )
+        elif rest:
+            out += self._square(where, lines[1], (first, rest))
         if self.w.p.pooled:
             return [For(line, lines[1], SERIAL, out), *self.pool(self.turned, lines, channels)]
         return [

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.loops.loop import LANES, SERIAL, UNROLL, For, Stmt
 from ....ir.loops.walk import indices, postorder
+from ....ir.symbolic.questions import is_unknown
 from ...kernels import loop_axes
 from .problem import Windows
 
@@ -60,10 +61,12 @@ def _squares(
     """Vectors along k, transposed."""
     whole, rest = divmod(steps, width)
     out: list[Stmt] = []
-    if whole:
+    if is_unknown(whole) or whole:
         square = Var("square", whole)
         out.append(For(square, whole, SERIAL, _square(width, channels, var(square) * width, at)))
-    return out + (_square(rest, channels, Index(const=whole * width), at) if rest else [])
+    if is_unknown(rest) or rest:
+        out += _square(rest, channels, Index(const=whole * width), at)
+    return out
 
 
 def _square(

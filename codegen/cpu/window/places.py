@@ -17,6 +17,7 @@ from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import REG, SCRATCH, Alloc, Buf, Stmt
+from ....ir.symbolic.questions import has_several
 from ...kernels.loop_axes import balanced
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
@@ -69,7 +70,7 @@ class _Task(WindowTask):
         self.results = Buf("results", self.dtype, tile.channels * tile.lines * w.line, SCRATCH)
 
     def tiles(self, part: Index) -> list[Stmt]:
-        keeps = self.w.p.pooled or blocks(self.w.reduced).count > 1
+        keeps = self.w.p.pooled or has_several(blocks(self.w.reduced).count)
         return [Alloc(self.results), *super().tiles(part)] if keeps else super().tiles(part)
 
     def along(self, lines: Span, channels: Span) -> list[Stmt]:

@@ -14,7 +14,7 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....ir.symbolic.integer import NotSymbolic, Symbolic
-from ....ir.symbolic.questions import value_of
+from ....ir.symbolic.questions import is_unknown, value_of
 from ...kernels.contraction import Problem, contiguous, is_plain
 from ...kernels.loop_axes import CHUNK_WORK, balanced, in_last
 from ...llvm.target import Target
@@ -203,6 +203,15 @@ def tile_lines(w: Windows) -> range:
     return range(high, min(w.lines, 8) + 1, high)
 
 
+def tiles_of_line(line: int, places: int) -> list[tuple[int, int, int]]:
+    """Tiles as (size, first, count): balanced ones, or of a line whose length is not known those of
+    so many places, then of one."""
+    if not is_unknown(line):
+        return balanced(line, places)
+    count, rest = divmod(line, places)
+    return [(places, 0, count), (1, count * places, rest)]
+
+
 def spread(vs: list[Var], position: Index) -> dict[Var, Index]:
     """Variables from the row-major position in all of them."""
     return dict(zip(vs, unravel(position, tuple(v.extent for v in vs)), strict=True))
@@ -247,7 +256,8 @@ class Units:
         self.parts = -(-w.lines // self.block.extent)
         self.count = self.count_outer * self.parts
         each = prod(self.others)
-        least = -(-PACKED_PLACES // (w.line * self.block.extent)) if packs and minimum == 1 else 1
+        places = value_of(w.line * self.block.extent)
+        least = -(-PACKED_PLACES // places) if packs and minimum == 1 else 1
         # where the units are images, other numbers of them give the same kernel: their count is an
         # argument, powers of two a task
         images = bool(self.outer) and not w.batch
@@ -275,11 +285,11 @@ class Units:
         w, each = self.w, prod(self.others) * self.count_outer
         while self.block.extent > tile_lines:
             lines = self.block.extent
-            work = w.k * w.m * w.line * lines // prod(self.others[-1:]) // 4
+            work = value_of(w.k * w.m * w.line * lines // prod(self.others[-1:]) // 4)
             many = value_of(each * -(-w.lines // lines)) >= max(TASKS // 2, minimum) or (
                 work < CHUNK_WORK and minimum == 1
             )
-            if many and self.bytes() <= w.target.l2 // 4:
+            if many and value_of(self.bytes()) <= w.target.l2 // 4:
                 break
             half = -(-lines // 2)
             self.block = Var("line", max(tile_lines, -(-half // tile_lines) * tile_lines))

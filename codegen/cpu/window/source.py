@@ -20,6 +20,7 @@ from ....ir.graph.index import Index, Range, Var, mask_of, var
 from ....ir.graph.op import Op
 from ....ir.kernels.box import Box, box_of
 from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Buf, Stmt, Store
+from ....ir.symbolic.questions import has_several, is_unknown
 from ...kernels.contraction import Problem
 from ...kernels.evaluate import Evaluator, load
 from ...kernels.loop_axes import nested
@@ -85,7 +86,8 @@ class Footprint:
         strides = [1]
         for d in reversed(self.extents[1:]):
             step = strides[-1] * d
-            strides.append(step + width if step * itemsize % ALIASED == 0 else step)
+            is_aliased = not is_unknown(step) and step * itemsize % ALIASED == 0
+            strides.append(step + width if is_aliased else step)
         return strides[::-1]
 
     def load(self, at: Sequence[Index]) -> Node:
@@ -96,8 +98,11 @@ class Footprint:
     def fill(self) -> list[Stmt]:
         """Loops over the box, lanes along its last axis that has an extent."""
         axes = [Var(f"c{a}", d) for a, d in enumerate(self.extents)]
-        at = [f + var(v) if v.extent > 1 else f for f, v in zip(self.first, axes, strict=True)]
-        used = [v for v in axes if v.extent > 1] or axes[-1:]
+        at = [
+            f + var(v) if has_several(v.extent) else f
+            for f, v in zip(self.first, axes, strict=True)
+        ]
+        used = [v for v in axes if has_several(v.extent)] or axes[-1:]
         return nested(
             used,
             [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at, self.sure))],

@@ -17,6 +17,8 @@ from math import prod
 from ....ir.graph.graph import Node, const
 from ....ir.graph.index import Index, Var, var
 from ....ir.loops.loop import LANES, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
+from ....ir.symbolic.integer import Symbolic
+from ....ir.symbolic.questions import has_several
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import cut, fresh, nested
 
@@ -66,13 +68,14 @@ class Blocks:
 
 
 def blocks(reduced: Sequence[Var]) -> Blocks:
-    """Equal blocks of at most MOST_STEPS steps, as long as possible."""
+    """Blocks of MOST_STEPS steps at most, as long as possible."""
     outer = 0
     while prod(v.extent for v in reduced[outer + 1 :]) > MOST_STEPS:
         outer += 1
     axis, inner = reduced[outer], reduced[outer + 1 :]
     most = max(1, MOST_STEPS // prod(v.extent for v in inner))
-    return Blocks(reduced[:outer], axis, -(-axis.extent // -(-axis.extent // most)), inner)
+    size = most if isinstance(axis.extent, Symbolic) else min(axis.extent, most)
+    return Blocks(reduced[:outer], axis, size, inner)
 
 
 def described(reduced: Sequence[Var]) -> str:
@@ -80,7 +83,7 @@ def described(reduced: Sequence[Var]) -> str:
     b = blocks(reduced)
     return (
         f"all {prod(v.extent for v in reduced)} steps in"
-        f" registers{f', {b.steps} at a time' if b.count > 1 else ''}"
+        f" registers{f', {b.steps} at a time' if has_several(b.count) else ''}"
     )
 
 
@@ -93,7 +96,7 @@ def sum_products(reduced: Sequence[Var], sums: Sums, product: Product) -> tuple[
         Var("block", -(-b.axis.extent // b.size)),
         Var(b.axis.name, b.size),
     )
-    inner, first = fresh(b.inner), var(block) * b.size if b.count > 1 else Index()
+    inner, first = fresh(b.inner), var(block) * b.size if has_several(b.count) else Index()
     k = [*map(var, outer), first + var(axis), *map(var, inner)]
     add = Reduce(sums.acc, sums.number, "add", product(dict(zip(reduced, k, strict=True))))
     one: list[Stmt] = [Alloc(sums.acc, 0)]
@@ -107,7 +110,7 @@ def sum_products(reduced: Sequence[Var], sums: Sums, product: Product) -> tuple[
             *cut(first, b.axis.extent, b.size),
         )
     )
-    if b.count == 1:
+    if not has_several(b.count):
         return one, done
     one += sums.each(Reduce(sums.kept, sums.at, "add", done))
     return [

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from ....ir.graph.index import Index, Var, var
+from ....ir.symbolic.questions import is_unknown
 from ...kernels.contraction import Problem, spread_groups
 from ...kernels.loop_axes import extent
 from ...kernels.schedule import Estimate, Refusal
@@ -26,42 +27,50 @@ from . import weight_gradients as window_sums
 from .problem import Windows
 from .source import source_of
 
+STEPS, TERMS = "step by step", "lanes over terms"  # orders of sums
 
-def windows(p: Problem, target: Target, tuning: Tuning) -> Estimate | Refusal:
-    """The way to read windows directly that takes the fewest cycles."""
+
+def windows(p: Problem, target: Target, tuning: Tuning, order: str = "") -> Estimate | Refusal:
+    """The way to read windows directly that takes the fewest cycles; of those that add up in an
+    order, if one is given."""
     if tuning.tiny:
         return Refusal("vectors do not pay in a tiny kernel")
     w = find_windows(p, target)
     if w is None:
         return Refusal("no factor is read through windows")
-    ways = sorted(_ways(w, tuning), key=lambda e: e.cycles)
+    ways = [e for o, e in _by_cycles(w, tuning) if order in ("", o)]
     if not ways:
         return Refusal("panels do not fit, and a copy has no contiguous lanes")
     return replace(ways[0], slower=tuple(e.lower for e in ways[1:]))
 
 
-def _ways(w: Windows, tuning: Tuning) -> list[Estimate]:
-    """What is possible: lanes are contiguous in the copy, panels fit."""
+def order_of(p: Problem, target: Target, tuning: Tuning) -> str:
+    """That in which the way with the fewest cycles adds up."""
+    w = find_windows(p, target)
+    assert w is not None
+    return _by_cycles(w, tuning)[0][0]
+
+
+def _by_cycles(w: Windows, tuning: Tuning) -> list[tuple[str, Estimate]]:
+    return sorted(_ways(w, tuning), key=lambda way: way[1].cycles)
+
+
+def _ways(w: Windows, tuning: Tuning) -> list[tuple[str, Estimate]]:
+    """What is possible, by the order of sums: lanes are contiguous in the copy, panels fit."""
     estimates = []
     channels = window_channels.choose_tile(w)
     if channels:
         lower = partial(window_channels.lower_channels, w, channels, tuning)
-        estimates.append(Estimate(lower, window_channels.channel_cycles(w, channels)))
-    if w.step(w.places[-1]) in (1, window_places.MOST_STEP):
+        cycles = window_channels.channel_cycles(w, channels)
+        estimates.append((STEPS, Estimate(lower, cycles)))
+    if not is_unknown(w.line) and w.step(w.places[-1]) in (1, window_places.MOST_STEP):
         places = window_places.choose_tile(w)
-        estimates.append(
-            Estimate(
-                partial(window_places.lower_places, w, places, tuning),
-                window_places.place_cycles(w, places),
-            )
-        )
+        lower = partial(window_places.lower_places, w, places, tuning)
+        estimates.append((STEPS, Estimate(lower, window_places.place_cycles(w, places))))
     if w.step(w.reduced[-1]) == 1 and not w.p.pooled:
         sums = window_sums.choose_tile(w)
-        estimates.append(
-            Estimate(
-                partial(window_sums.lower_sums, w, sums, tuning), window_sums.sum_cycles(w, sums)
-            )
-        )
+        lower = partial(window_sums.lower_sums, w, sums, tuning)
+        estimates.append((TERMS, Estimate(lower, window_sums.sum_cycles(w, sums))))
     return estimates
 
 
