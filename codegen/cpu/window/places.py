@@ -17,7 +17,7 @@ from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import REG, SCRATCH, Alloc, Buf, Stmt
-from ....ir.symbolic.questions import has_several
+from ....ir.symbolic.questions import has_several, value_of
 from ...kernels.loop_axes import balanced
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
@@ -42,7 +42,7 @@ def choose_tile(w: Windows) -> Tile:
         (o, r, v) for o, r, v in shapes if o * r * v <= most and (o + 1) * r * v + 2 <= registers
     ]
     return best_tile(
-        (w.m, w.lines, w.vectors),
+        (w.m, value_of(w.lines), w.vectors),
         fitting,
         lambda o, r, v: step_cycles(o * r * v, o + loads * r * v),
     )

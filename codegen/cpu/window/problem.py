@@ -13,7 +13,7 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ....ir.symbolic.integer import NotSymbolic, Symbolic
+from ....ir.symbolic.integer import NotSymbolic
 from ....ir.symbolic.questions import is_unknown, value_of
 from ...kernels.contraction import Problem, contiguous, is_plain
 from ...kernels.loop_axes import CHUNK_WORK, balanced, in_last
@@ -154,7 +154,7 @@ def waiting(w: Windows, lines: int) -> float:
     """What few tasks cost if tiles have so many lines: time over the share of the work, on average
     of 2, 4 and 8 threads."""
     tasks = prod(v.extent for v in (*w.batch, *w.places[:-2])) * -(-w.lines // lines)
-    if isinstance(tasks, Symbolic) or tasks >= TASKS // 2:
+    if is_unknown(tasks) or tasks >= TASKS // 2:
         return 1.0
     return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3
 
@@ -196,7 +196,7 @@ def tile_lines(w: Windows) -> range:
     """How many lines a tile may have: whole windows of a pool; one of lines whose number is not
     known."""
     high = w.window[0]
-    if isinstance(w.lines, Symbolic):
+    if is_unknown(w.lines):
         if high > 1:
             raise NotSymbolic(f"windows of {high} lines of {w.lines}")
         return range(1, 2)
@@ -250,7 +250,7 @@ class Units:
         self.outer = w.places[:-2]
         self.count_outer = prod(v.extent for v in self.outer)
         # line of the block
-        self.block = Var("line", 1 if isinstance(w.lines, Symbolic) else w.lines)
+        self.block = Var("line", 1 if is_unknown(w.lines) else w.lines)
         self.others = (*(v.extent for v in w.batch), channel_blocks)
         self._shrink(tile_lines, minimum)
         self.parts = -(-w.lines // self.block.extent)
@@ -264,7 +264,7 @@ class Units:
         wanted = self.count * each / max(TASKS, minimum)
         wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
         self.size = max(1, least, wanted)
-        if isinstance(self.count, Symbolic):  # a task may have fewer
+        if is_unknown(self.count):  # a task may have fewer
             self.size = self.size if images else 1
         else:
             self.size = min(self.count, self.size)

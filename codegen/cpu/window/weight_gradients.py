@@ -15,11 +15,13 @@ from ....ir.graph.graph import node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
+from ....ir.symbolic.integer import NotSymbolic
+from ....ir.symbolic.questions import is_unknown, value_of
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import balanced, nested
+from ...kernels.loop_axes import nested
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
-from .problem import Tile, Windows, best_tile, channel_block, each_cell, step_cycles
+from .problem import Tile, Windows, best_tile, channel_block, each_cell, step_cycles, tiles_of_line
 from .task import Span, WindowTask
 
 
@@ -27,8 +29,9 @@ def choose_tile(w: Windows) -> Tile:
     """The best tile of channels, lines and places, a vector of partial sums each."""
     registers = w.target.registers
     most = registers - 8 if registers >= 32 else registers - 4
+    lines = 1 if is_unknown(w.lines) else min(w.lines, 4)
     shapes = combinations(
-        range(1, min(w.m, 8) + 1), range(1, min(w.lines, 4) + 1), range(1, min(w.line, most) + 1)
+        range(1, min(w.m, 8) + 1), range(1, lines + 1), range(1, min(value_of(w.line), most) + 1)
     )
     fitting = [
         (o, r, x)
@@ -41,7 +44,7 @@ def choose_tile(w: Windows) -> Tile:
         loads = 1.5 * o + 2.0 * r * x
         return max(step_cycles(o * r * x, loads), _stream_cycles(w, o, r))
 
-    return best_tile((w.m, w.lines, w.line), fitting, cycles)
+    return best_tile((w.m, value_of(w.lines), value_of(w.line)), fitting, cycles)
 
 
 def _stream_cycles(w: Windows, channels: int, lines: int) -> float:
@@ -79,7 +82,7 @@ class _Task(WindowTask):
     def along(self, lines: Span, channels: Span) -> list[Stmt]:
         return each_cell(
             "places",
-            balanced(self.w.line, self.tile.places),
+            tiles_of_line(self.w.line, self.tile.places),
             lambda x, n: self._tile(lines, channels, (x, n)),
         )
 
@@ -113,6 +116,8 @@ class _Task(WindowTask):
     ) -> list[Stmt]:
         """Loops over k: whole vectors of its last axis, then what is left of it."""
         *outer, last = self.w.fresh()
+        if is_unknown(last.extent):
+            raise NotSymbolic(f"lanes would run over {last.extent} terms")
         whole, rest = divmod(last.extent, self.width)
         body: list[Stmt] = []
         for vectors, lanes in ((whole, self.width), (1, rest)):
