@@ -15,6 +15,7 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Mask
 from ...ir.loops.loop import GLOBAL, REG, Alloc, Buf, Prefetch, Reduce, Stmt, Store
 from ...ir.loops.walk import part_of
+from ...ir.symbolic.integer import Symbolic
 from .access import (
     Access,
     Function,
@@ -40,6 +41,7 @@ from .short_rows import load_column, row_of
 from .values import Val, const_text, elem_type, integer, memory_type
 
 LINE = 64  # bytes of a cache line
+MOST_STORES = 16  # of a fill without a loop
 PADDING = 64  # elements after a private array, so that a full vector may be read at its end
 Update = Callable[[Val], Val]
 
@@ -272,29 +274,31 @@ def _fill(fn: Function, buf: Buf, value: Val) -> None:
     """Every element becomes `value`, by vectors as wide as later accesses, so that SROA sees one
     slicing."""
     if fn.scope.lanes:
-        w, count = fn.scope.lanes.w, buf.size * fn.plan.groups[fn.scope.lanes.var]
+        w = fn.scope.lanes.w
+        size = buf.size * fn.plan.groups[fn.scope.lanes.var] * w
     else:
         w = fn.plan.slice_width(buf, fn.target)
-        count = -(-buf.size // w)
-    _fill_vectors(fn, buf, fn.base[buf], fn.writer.splat(value, w), count)
+        size = buf.size
+    _fill_vectors(fn, buf, fn.base[buf], fn.writer.splat(value, w), size)
 
 
-def _fill_vectors(fn: Function, buf: Buf, base: Val, value: Val, count: int) -> None:
+def _fill_vectors(fn: Function, buf: Buf, base: Val, value: Val, size: int) -> None:
+    """So many elements, and what is behind them in the last vector."""
     w, elem, align = fn.writer, memory_type(buf.dtype), buf.dtype.itemsize
     stored = Access(fn, buf, Index(), 0, None, 0)
-    if buf.space == REG or count <= 16:
-        for start in range(0, count * value.w, value.w):
+    known = not isinstance(size, Symbolic)
+    if known and (buf.space == REG or size <= MOST_STORES * value.w):
+        for start in range(0, size, value.w):
             w.store(to_memory(stored, value), w.offset(base, elem, integer(start)), align)
         return
-    with w.counted(
-        integer(0), integer(count * value.w), value.w, [buf], f"{fn.names.name(buf)}.fill"
-    ) as i:
+    end = -(-size // value.w) * value.w if known else size
+    with w.counted(integer(0), w.number(end), value.w, [buf], f"{fn.names.name(buf)}.fill") as i:
         w.store(to_memory(stored, value), w.offset(base, elem, i), align)
 
 
 def _clear_partials(fn: Function, buf: Buf, part: Partials) -> None:
     neutral = fn.writer.splat(identity(part.op, buf.dtype), part.w)
-    _fill_vectors(fn, buf, part.base, neutral, buf.size * part.groups)
+    _fill_vectors(fn, buf, part.base, neutral, buf.size * part.groups * part.w)
 
 
 def combine_partials(fn: Function, buf: Buf) -> None:

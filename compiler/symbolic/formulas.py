@@ -43,11 +43,15 @@ class Formulas:
         return values if all(same) else None
 
 
-def formulas(first: Apart, second: Apart) -> Formulas | None:
-    """Formulas for two structures with the same rest; the second is at hand. None if too much
-    differs, or an axis has no or one element in one of them."""
+def formulas(
+    first: Apart, second: Apart, symbols: Mapping[Pair, str] | None = None
+) -> Formulas | None:
+    """Formulas for two structures with the same rest; the second is at hand. `symbols`: names by
+    the extents in both. None if too much differs, or an axis has no or one element in one of
+    them."""
     pairs = list(zip(first.extents, second.extents, strict=True))
-    scope, places = Scope(), list[int]()
+    scope, places, symbols = Scope(), list[int](), symbols or {}
+    names = (name for name in NAMES if name not in symbols.values())
     known: dict[Pair, Symbolic] = {}
     independent = _independent(pairs, second.sizes)
     for place in [*independent, *sorted(range(len(pairs)), key=pairs.__getitem__)]:
@@ -58,7 +62,7 @@ def formulas(first: Apart, second: Apart) -> Formulas | None:
         if fitting is None:
             if len(places) == MOST_SYMBOLS or min(pair) < LEAST:
                 return None
-            fitting = scope.symbol(NAMES[len(places)], pair[1])
+            fitting = scope.symbol(symbols.get(pair) or next(names), pair[1])
             places.append(place)
         known[pair] = fitting
     found = [known[p] if p[0] != p[1] else p[1] for p in pairs]

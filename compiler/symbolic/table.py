@@ -8,7 +8,7 @@ one gets another such program, up to MOST of them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from ..backends.kinds import current_settings
 from ..programs import on_disk
 from ..structure import Structure
 from .extents import Apart, apart
-from .formulas import formulas
+from .formulas import Pair, formulas
 
 if TYPE_CHECKING:
     from .generic import Generic
@@ -44,10 +44,11 @@ class Made:
 class Family:
     """Structures that differ in extents. `last`: the greatest that was compiled for its sizes
     alone; `refused`: the sum of the extents that differ at which no program of several sizes could
-    be made last, and `why_not`."""
+    be made last, and `why_not`; `symbols`: names that users gave extents that differ."""
 
     last: tuple[Apart, Structure] | None = None
     generics: list[Generic] = field(default_factory=list)
+    symbols: Mapping[Pair, str] = field(default_factory=dict)
     refused: int = 0
     why_not: str = ""
 
@@ -55,9 +56,9 @@ class Family:
 Families = dict[Hashable, Family]  # in the order in which they were met last
 
 
-def executable(structure: Structure, families: Families) -> Made:
-    """The program of a graph."""
-    if not options.current().dynamic_shapes or structure.device != CPU:
+def executable(structure: Structure, families: Families | None) -> Made:
+    """The program of a graph; without families one of its sizes alone."""
+    if families is None or not options.current().dynamic_shapes or structure.device != CPU:
         return Made(on_disk.executable(structure), structure)
     parts = apart(structure.key)
     place = _place(parts, structure)
@@ -71,6 +72,15 @@ def executable(structure: Structure, families: Families) -> Made:
     if family.last is None or sum(parts.extents) > sum(family.last[0].extents):
         family.last = parts, structure  # the other has no or one element, or less to tell
     return made
+
+
+def expect(structure: Structure, families: Families, symbols: Mapping[Pair, str]) -> None:
+    """A graph whose sizes the program of the next one shall serve, too, if none was compiled
+    yet."""
+    parts = apart(structure.key)
+    family = families.setdefault(_place(parts, structure), Family())
+    if not family.generics:
+        family.last, family.symbols = (parts, structure), symbols
 
 
 def told(structure: Structure, families: Families) -> str:
@@ -115,7 +125,7 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     size = sum(e for e, f in zip(parts.extents, first.extents, strict=True) if e != f)
     if size < GREATER * family.refused:
         return None
-    found = formulas(first, parts)
+    found = formulas(first, parts, family.symbols)
     if found is None:
         return None
     from .generic import generic

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, update_wrapper
 from inspect import Parameter, signature
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar
 
 from ... import errors
 from ...compiler.garbage import without_collections
@@ -21,16 +21,17 @@ from ...ir.graph.graph import Node, rebuilt_over
 from ...ir.graph.shapes import Shape
 from ...runtime.memory.storage import Storage
 from ..functions import movement
-from ..lazy import realize, state
+from ..lazy import program_table, realize, state
 from ..lazy.capture import is_constant
 from ..lazy.trace import Trace, tracing
 from ..operands.arguments import as_function, as_int, as_sequence
 from ..operands.broadcast import default_float
 from ..tensor.tensor import Tensor, wrap
 from . import retrace_reason
+from .dynamic_axes import Dynamic, Grown, as_dynamic, grown
 from .fast_call import DIFFERS, Repeat
 from .limited import as_bytes, within
-from .signature import Arguments, Key, Layout, layout_of, mapped, marks_of, names_of
+from .signature import Arguments, Key, Layout, layout_of, mapped, marks_of, names_of, owners_of
 from .traced_program import TracedProgram, record
 from .traced_step import Steps, TracedStep
 
@@ -47,10 +48,17 @@ class Jitted:
     """A function that is traced at the first call with a signature, and from then on runs as one
     native call."""
 
-    def __init__(self, function: Function, statics: Statics, memory: int | None = None) -> None:
+    def __init__(
+        self,
+        function: Function,
+        statics: Statics,
+        memory: int | None = None,
+        dynamic: Dynamic = True,
+    ) -> None:
         self._function = function
         self._statics = statics
         self._memory = memory
+        self._dynamic = dynamic
         self._steps = self._new_steps()
         self._repeat: Repeat | None = (
             None  # of the step that ran last, if all its arguments are Tensors
@@ -104,7 +112,7 @@ class Jitted:
 
     def _new_steps(self) -> Steps:
         steps = Steps()
-        steps.memory = self._memory
+        steps.memory, steps.dynamic = self._memory, self._dynamic
         return steps
 
     def _watched(self, instance: object) -> weakref.ref[object]:
@@ -124,6 +132,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     memory: int | str | None = None,
+    dynamic: bool | Mapping[str, Mapping[int, str]] = True,
 ) -> Any:
     """The function, compiled: `f = wf.jit(f)`, `@wf.jit`, or `@wf.jit(static_argnames="n")`;
     methods, too.
@@ -148,15 +157,27 @@ def jit(
     backward pass (`wf.checkpoint`), as few as it takes; `wf.explain` says how many. To find that,
     the Python code runs several times. Raises MemoryError at the first call where that is not
     enough.
+
+    `dynamic`: a program that is compiled for other sizes than the first serves still others, too
+    (docs/sizes.md). With `{"tokens": {0: "batch", 1: "time"}}` the first one does, along these axes
+    of the Tensors of an argument: the Python code runs for other extents, too, to see what follows
+    from them. Axes of one name have one extent. With False each size has a program of its own.
+    Raises ArgumentError for an argument or axis that there is not, ShapeError for a name of two
+    extents.
     """
     if function is None:
         return partial(
-            jit, static_argnums=static_argnums, static_argnames=static_argnames, memory=memory
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            memory=memory,
+            dynamic=dynamic,
         )
     return Jitted(
         as_function("jit", "function", function),
         _statics(function, static_argnums, static_argnames),
         as_bytes(memory),
+        as_dynamic(dynamic),
     )
 
 
@@ -231,8 +252,19 @@ def _call(
         retrace_reason.explain(
             _name(function), steps, key, tensors, given, partial(names_of, args, kwargs)
         )
-        traced = partial(_traced, function, statics, arguments, args, kwargs)
-        _add(steps, key, within(steps.memory, _name(function), traced))
+        recorded = partial(_traced, function, statics, args, kwargs)
+        if isinstance(steps.dynamic, Mapping):
+            owners = owners_of(function, args, kwargs, statics)
+            other = grown(steps.dynamic, owners, tensors)
+            if other is not None and key not in steps:
+                _expect(recorded, arguments, other)
+        made = partial(
+            TracedStep, structure=arguments.structure, several_sizes=steps.dynamic is not False
+        )
+        traced = partial(recorded, arguments, made)
+        with retrace_reason.told_if_served(_name(function)):
+            step = within(steps.memory, _name(function), traced)
+        _add(steps, key, step)
     raise errors.JitError(
         f"jit: {_name(function)} cannot be traced: what it depends on changes while it is"
     )
@@ -341,11 +373,29 @@ def _add(steps: Steps, key: Key, step: TracedStep) -> None:
             del steps[oldest]
 
 
+def _expect(recorded: Callable[..., object], arguments: Arguments, other: Grown) -> None:
+    """Sees to it that the program of a call serves the sizes of other Tensors, too."""
+    recorded(
+        arguments.with_tensors(other.tensors),
+        lambda program, *_: program_table.expect(program.key, program.capture, other.symbols),
+    )
+
+
+T = TypeVar("T")
+
+
 @without_collections
 def _traced(
-    function: Function, statics: Statics, arguments: Arguments, args: Args, kwargs: Kwargs
-) -> TracedStep:
-    def step_of(trace: Trace) -> TracedStep:
+    function: Function,
+    statics: Statics,
+    args: Args,
+    kwargs: Kwargs,
+    arguments: Arguments,
+    made: Callable[[TracedProgram, Trace, list[Layout]], T],
+) -> T:
+    """What is made of the function's trace."""
+
+    def made_of(trace: Trace) -> T:
         trace.marks = partial(marks_of, function, args, kwargs, statics)
 
         def recorded_layouts() -> tuple[TracedProgram, list[Layout]]:
@@ -361,15 +411,15 @@ def _traced(
 
         recorded, layouts = trace.run(recorded_layouts)
         with realize.lock:
-            return TracedStep(recorded, trace, layouts, arguments.structure)
+            return made(recorded, trace, layouts)
 
     trace = Trace(_name(function))
     try:
-        return step_of(trace)
+        return made_of(trace)
     except Exception:  # perhaps of what takes nothing but a float
         if not trace.reads.has_given_numbers:
             raise
-    return step_of(Trace(_name(function), live_numbers=False))
+    return made_of(Trace(_name(function), live_numbers=False))
 
 
 # ---------------------------------------------------------------- a graph that stands already

@@ -1,14 +1,16 @@
-"""Reasons for another trace of a jitted function. In: its steps, a call that fits none of them.
-Out: a line on stderr, with WEFT_DEBUG.
+"""Reasons for another trace of a jitted function, and whether it took another program. In: its
+steps, a call that fits none of them. Out: lines on stderr, with WEFT_DEBUG.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ... import options
 from ...runtime.memory.storage import Storage
+from ..lazy import program_table
 from ..lazy.any_tensor import AnyTensor
 from .signature import Key
 from .traced_step import Steps, TracedStep
@@ -34,6 +36,16 @@ def explain(
     else:
         reason = _difference(next(reversed(steps)), key)
     print(f"jit: {name} is traced: {reason}", file=sys.stderr)
+
+
+@contextmanager
+def told_if_served(name: str) -> Iterator[None]:
+    """Prints, where WEFT_DEBUG asks for it, that what is traced meanwhile needs no program of its
+    own."""
+    before = program_table.statistics["laid_out"]
+    yield
+    if options.current().debug and program_table.statistics["laid_out"] > before:
+        print(f"jit: {name} is served by a program of several sizes", file=sys.stderr)
 
 
 def misfit(

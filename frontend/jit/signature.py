@@ -72,6 +72,12 @@ class Arguments:
 
     __slots__ = ("arrays", "numbers", "structure", "tensors")
 
+    def with_tensors(self, tensors: list[Tensor]) -> Arguments:
+        """The same with others."""
+        other = copy.copy(self)
+        other.tensors = tensors
+        return other
+
     def __init__(
         self, args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str]
     ) -> None:
@@ -219,6 +225,35 @@ def marks_of(
 ) -> list[tuple[str, str]]:
     """For each Python number among the arguments, in their order: (how errors call its argument,
     what marks that static)."""
+    given = _given(function, args, kwargs, statics)
+    marks = [
+        (f"argument {k!r}", f"static_arg{'nums' if isinstance(k, int) else 'names'}={k!r}")
+        for k, _ in given
+    ]
+    return [
+        mark for mark, (_, a) in zip(marks, given, strict=True) for _ in range(_count_numbers(a))
+    ]
+
+
+def owners_of(
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+    statics: frozenset[int | str],
+) -> list[str]:
+    """For each Tensor among the arguments, in their order: the parameter that it is in."""
+    return [
+        str(name) for name, a in _given(function, args, kwargs, statics) for _ in names_of((a,), {})
+    ]
+
+
+def _given(
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+    statics: frozenset[int | str],
+) -> list[tuple[str | int, object]]:
+    """Arguments that are not static by their parameters, or by their place where there is none."""
     names: list[str] = []
     with suppress(TypeError, ValueError):  # some functions have no signature
         parameters = signature(function).parameters.values()
@@ -229,14 +264,7 @@ def marks_of(
         ]
     given: list[tuple[str | int, object]]
     given = [(names[i] if i < len(names) else i, a) for i, a in enumerate(args) if i not in statics]
-    given += [(k, a) for k, a in kwargs.items() if k not in statics]
-    marks = [
-        (f"argument {k!r}", f"static_arg{'nums' if isinstance(k, int) else 'names'}={k!r}")
-        for k, _ in given
-    ]
-    return [
-        mark for mark, (_, a) in zip(marks, given, strict=True) for _ in range(_count_numbers(a))
-    ]
+    return given + [(k, a) for k, a in kwargs.items() if k not in statics]
 
 
 def _count_numbers(x: object) -> int:

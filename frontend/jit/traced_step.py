@@ -23,6 +23,7 @@ from ..lazy.any_tensor import AnyTensor
 from ..lazy.run import late_interrupt, lines_of
 from ..lazy.trace import Trace, require_no_grad
 from ..tensor.tensor import Tensor, of_storage
+from .dynamic_axes import Dynamic
 from .fast_call import Known, is_repeatable, references, repeater
 from .live_scalars import Scalars
 from .signature import TENSOR, Key, Layout, Structure, mapped
@@ -45,15 +46,17 @@ def alone() -> int:
 
 class Steps(dict[Key, list["TracedStep"]]):
     """The specialisations of one function by the signature of a call; `last`: the one that ran
-    last; `memory`: the bytes that each may take."""
+    last; `memory`: the bytes that each may take; `dynamic`: may programs serve several sizes, and
+    of which axes from the first one on."""
 
     last: TracedStep | None = None
     memory: int | None = None  # bytes that a step may take
+    dynamic: Dynamic = True
 
 
 class TracedStep:
     """One specialisation of a jitted function. Numbers of Tensors count the given ones, then the
-    captured."""
+    captured. `several_sizes`: may its program serve others, too."""
 
     def __init__(
         self,
@@ -61,8 +64,9 @@ class TracedStep:
         trace: Trace,
         layouts: list[Layout],
         structure: Structure = (),
+        several_sizes: bool = True,
     ) -> None:
-        self.program = program_table.find(recorded.key, recorded.capture)
+        self.program = program_table.find(recorded.key, recorded.capture, several_sizes)
         self.structure = self.program.structure.at(
             recorded.capture.sites, recorded.capture.origins()
         )

@@ -3,7 +3,7 @@ what it takes to run it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -52,9 +52,9 @@ class Programs(dict[Hashable, CachedProgram]):
 _programs = Programs()
 
 
-def find(key: Key, capture: Capture) -> CachedProgram:
+def find(key: Key, capture: Capture, several_sizes: bool = True) -> CachedProgram:
     """The program of a captured graph, built where there is none or where other constants differ
-    than those it takes."""
+    than those it takes. `several_sizes`: may it be one that serves other sizes, too."""
     o, constants = options.current(), capture.packed_constants()
     place = (key, o.interpret, o.target, o.matmul, o.strict, o.strict and o.verify)
     program = _programs.get(place)
@@ -69,11 +69,19 @@ def find(key: Key, capture: Capture) -> CachedProgram:
         varying = tuple(sorted(changed | set(program.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
         _programs.forget_some()
-    program = _programs[place] = _build(
-        Structure(key, constants, varying, capture.sites, capture.origins())
-    )
+    structure = Structure(key, constants, varying, capture.sites, capture.origins())
+    program = _programs[place] = _build(structure, several_sizes)
     program.used = next(_uses)
     return program
+
+
+def expect(key: Key, capture: Capture, symbols: Mapping[tuple[int, int], str]) -> None:
+    """Other sizes of a graph that comes next, so that its program serves them, too: `symbols` are
+    the names of the extents that differ, by theirs here and there."""
+    from ...compiler.symbolic import table
+
+    structure = Structure(key, capture.packed_constants(), (), capture.sites, capture.origins())
+    table.expect(structure, _programs.families, symbols)
 
 
 def sizes_of(structure: Structure) -> str:
@@ -90,15 +98,15 @@ def _changed(old: bytes, new: bytes) -> set[int]:
     return {i // 8 for i in range(0, len(new), 8) if old[i : i + 8] != new[i : i + 8]}
 
 
-def _build(structure: Structure) -> CachedProgram:
-    made = _made(structure)
+def _build(structure: Structure, several_sizes: bool) -> CachedProgram:
+    made = _made(structure, several_sizes)
     program = CachedProgram(made.executable, made.structure, made.structure.checked)
     statistics["built" if made.compiled else "laid_out"] += 1
     watchers.on_built(program, statistics["built"] + statistics["laid_out"])
     return program
 
 
-def _made(structure: Structure) -> Made:
+def _made(structure: Structure, several_sizes: bool) -> Made:
     """By the compiler, or with WEFT_INTERPRET=1 the reference interpreter, or both."""
     from ...compiler.symbolic import table
 
@@ -111,7 +119,7 @@ def _made(structure: Structure) -> Made:
         from ...compiler.programs.strict_checked import Compared
 
         return table.Made(Compared(structure), structure)
-    return table.executable(structure, _programs.families)
+    return table.executable(structure, _programs.families if several_sizes else None)
 
 
 def constants_of(program: CachedProgram, capture: Capture) -> list[Storage]:
