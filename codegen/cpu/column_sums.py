@@ -11,8 +11,6 @@ parts (schedule "columns").
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...ir.graph.graph import Node
 from ...ir.kernels.kernel import Kernel
 from ..kernels.column_sums import last_phases, row_part
@@ -31,8 +29,7 @@ def lower_column_sums(
     """Loops of a kernel of rows whose `columns` are sums over them and maps of the sums."""
     places = place_values(kernel, strides)
     by_rows = row_part(kernel)
-    of_rows = replace(tuning, why_lanes="sums over rows have lanes")
-    rows, parts = RowLowering(by_rows, places, target, of_rows, own_axes(by_rows)).rows_with_sums()
+    rows, parts = RowLowering(by_rows, places, target, tuning, own_axes(by_rows)).rows_with_sums()
     last = [
         RowLowering(k, p, target, tuning, own_axes(k))
         for k, p in last_phases(kernel, parts, places)

@@ -145,15 +145,22 @@ def lower_kernel(
     nodes = [u.node for u in kernel.units]
     operations, least = work(nodes), least_work(settings)
     why = why_lanes(operations, settings)
-    if not why and kernel.kind == "contraction":
-        why = "lanes may add up its products"
-    if not why and any(in_blocks(n, settings.target) for n in nodes):
-        why = "lanes add up its sums in blocks"
+    why = why or _why_ordered(kernel, settings.target)
     tuning = Tuning(
         settings.min_chunks, why, fastest, settings.strict, forced, lambda: operations >= least
     )
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return lowered if why or why_lanes(sum(lowered.work), settings) else one_lane(lowered)
+
+
+def _why_ordered(kernel: Kernel, target: Target) -> str:
+    """Why lanes add up its sums, however few operations there are; "" where they need not."""
+    if kernel.kind == "contraction":
+        return "lanes may add up its products"
+    if kernel.columns:
+        return "sums over rows have lanes"
+    in_lanes = any(in_blocks(u.node, target) for u in kernel.units)
+    return "lanes add up its sums in blocks" if in_lanes else ""
 
 
 def one_lane(lowered: Lowered) -> Lowered:
