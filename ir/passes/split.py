@@ -30,6 +30,8 @@ from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
 from ..kernels.kernel import MIN_PARALLEL
+from ..symbolic.questions import text
+from ..symbolic.scope import decided
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096
@@ -61,8 +63,7 @@ def split(n: Node, strides: Strides) -> Node:
     (x,), (kind, axes) = n.src, n.arg
     terms = x.size // max(1, n.size)
     outer, columns = _outer_axes(n), are_columns(n)
-    wide = columns and not outer and _width(n) >= NARROW  # it is cut only where it is large
-    if (outer or columns) and (wide or x.size >= 2 * PARTIAL) and is_dense(x):
+    if (outer or columns) and is_dense(x) and (_is_wide(n, outer) or x.size >= 2 * PARTIAL):
         if outer:
             first = split(reduce(kind, x, outer), strides)
             return reduce(
@@ -74,7 +75,11 @@ def split(n: Node, strides: Strides) -> Node:
         others = [a for a in axes if a not in by_index]
         first = split(reduce(kind, x, others), strides)
         return reduce(kind, first, [a - sum(o < a for o in others) for a in by_index])
-    if terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG):
+    if decided(
+        lambda: terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG),
+        (terms, x.size, n.size),
+        f"{text(n.size)} sums of {text(terms)} terms are not split",
+    ):
         return n
     wanted = parts_wanted(n, PARTIAL)
     cuts = row_cuts(n, wanted, strides)
@@ -83,6 +88,11 @@ def split(n: Node, strides: Strides) -> Node:
     axis = max(axes, key=lambda a: x.shape[a])
     parts = min(wanted, x.shape[axis])
     return cut(n, _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind), {axis: (parts, 1)})
+
+
+def _is_wide(n: Node, outer: list[int]) -> bool:
+    """Does it run over long rows alone? It is then cut only where it is large."""
+    return not outer and _width(n) >= NARROW
 
 
 def parts_wanted(n: Node, size: int) -> int:

@@ -111,7 +111,7 @@ PRODUCTS: dict[str, tuple[Case, int]] = {
     "a batch": (lambda n: random(n, 24, 32) @ random(n, 32, 40), 2),
     "steps of sequences, no contraction for 2 and 3": (
         lambda n: random(3, n, 96) @ random(3, 96, n),
-        4,
+        3,
     ),
     "heads": (lambda n: random(n, 2, 20, 32) @ random(n, 2, 20, 32).transpose(2, 3), 2),
     "a far matrix, in another order for few rows": (lambda n: random(n, 784) @ FAR, 3),
