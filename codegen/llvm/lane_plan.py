@@ -12,6 +12,7 @@ from ...ir.graph.index import Index, Var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loops.walk import operands, part_of, postorder, roots, statements, usual_operands
+from ...ir.symbolic.integer import Symbolic
 from .lanes import Lanes
 from .target import Target
 from .values import integer
@@ -136,6 +137,8 @@ def _rows_in_pieces(loop: For) -> list[tuple[Buf, Index]]:
     turn: (buffer, first element)."""
     columns: dict[tuple[Buf, Index], set[int]] = {}
     for buf, index in dict.fromkeys(_certain_loads(loop)):
+        if isinstance(index.const, Symbolic):
+            continue
         columns.setdefault((buf, index - index.const), set()).add(index.const)
     return [
         (buf, start + first)
@@ -163,6 +166,8 @@ def row_length(index: Index, lane: Var) -> int:
     """How many elements the row of a lane has, if its element at the index is one of a row behind
     which the next lane's begins; else 0."""
     count = index.coef(lane)
+    if isinstance(count, Symbolic):
+        return 0
     alone = lane not in (index - Index({lane: count})).vars() and not index.values()
     return count if alone and 1 < count <= MOST_COLUMNS else 0
 
@@ -190,7 +195,8 @@ def is_apart(index: Index, s: For, lane: Var, w: int) -> bool:
     assert isinstance(s.extent, int)
     rest = index - Index({s.var: 1, lane: index.coef(lane)})
     alone = rest.vars().isdisjoint((s.var, lane)) and not index.values()
-    return alone and index.coef(lane) > s.extent >= w
+    between = index.coef(lane)
+    return alone and not isinstance(between, Symbolic) and between > s.extent >= w
 
 
 def _plain_loads(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from ...ir.graph.graph import Node
-from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var, stretch
+from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Term, Var, stretch
 from ...ir.graph.op import Op
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import any_below, index_values, variables
@@ -60,7 +60,8 @@ class Lanes:
         return n.op in (Op.LOAD, Op.VAR) and self.var in variables(n)
 
     def stride(self, index: Index) -> int | None:
-        """What the index grows by from lane to lane; None where that is not one number."""
+        """What the index grows by from lane to lane; None where that is not one number, or not
+        known."""
         total = 0
         for term, coef in index.terms:
             step = self._term_stride(term)
@@ -68,9 +69,7 @@ class Lanes:
                 return None
             if step:
                 total += coef * step
-        if isinstance(total, Symbolic):
-            raise NotSymbolic(f"lanes would be {total} elements apart")
-        return total
+        return None if isinstance(total, Symbolic) else total
 
     def stretch(self, index: Index) -> int | None:
         """How many neighbouring lanes see each element, if a vector sees consecutive elements so
@@ -224,18 +223,21 @@ def vector_index(scope: Scope, index: Index, group: int, bits: int) -> Val:
             if stride
             else w.splat(first, lanes.w)
         )
-    uniform = Index(
-        {t: c for t, c in index.terms if lanes.stride(Index({t: 1})) is not None}, index.const
+    regular = Index(
+        {t: c for t, c in index.terms if lanes.stride(Index({t: c})) is not None}, index.const
     )
-    total = vector_index(scope, uniform, group, bits)
+    total = vector_index(scope, regular, group, bits)
     for term, coef in index.terms:
-        if lanes.stride(Index({term: 1})) is None:
+        if lanes.stride(Index({term: coef})) is None:
             total = w.add(total, w.mul(_vector_term(scope, term, group, bits), coef))
     return total
 
 
-def _vector_term(scope: Scope, term: object, group: int, bits: int) -> Val:
+def _vector_term(scope: Scope, term: Term, group: int, bits: int) -> Val:
     w = scope.writer
+    assert scope.lanes is not None
+    if scope.lanes.stride(alone := Index({term: 1})) is not None:  # times what is not known
+        return vector_index(scope, alone, group, bits)
     match term:
         case Gathered(n, extent):
             value = scope.value(n, group)

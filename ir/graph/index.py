@@ -335,8 +335,8 @@ class Index:
         return out
 
     def __repr__(self) -> str:
-        parts = [str(t) if c == 1 else f"{c}*{t}" for t, c in self.terms]
-        if self.const or not parts:
+        parts = [str(t) if is_same(c, 1) else f"{c}*{t}" for t, c in self.terms]
+        if not is_same(self.const, 0) or not parts:
             parts.append(str(self.const))
         return "+".join(parts).replace("+-", "-")
 

@@ -387,7 +387,7 @@ class ChainFinder:
         shares_out = decided(
             lambda: tasks >= MIN_TASKS or total < SMALL_WORK,
             (total, tasks),
-            f"{text(tasks)} blocks of rows are enough for {text(total)} products",
+            f"blocks of {BLOCK_ROWS} of {text(rows)} rows are enough for all threads",
         )
         held = (in_blocks(chain) and not sums) or (columns <= MOST_HELD and not self.only_blocks)
         block = (

@@ -144,6 +144,49 @@ def test_products_along_k_share_a_program_from_17_rows_on() -> None:
     assert compiled(case, (257, 300)) == 0
 
 
+def attention(t: int, s: int, **how: Any) -> wf.Tensor:
+    q, k, v = (random(2, 4, n, 20) for n in (t, s, s))
+    return F.scaled_dot_product_attention(q, k, v, **how)
+
+
+def slopes(t: int, s: int, **how: Any) -> wf.Tensor:
+    """The gradients of attention, as one value."""
+    q, k, v = (random(2, 4, n, 32).requires_grad_() for n in (t, s, s))
+    (F.scaled_dot_product_attention(q, k, v, **how) * random(2, 4, t, 32)).sum().backward()
+    assert q.grad is not None and k.grad is not None and v.grad is not None
+    return q.grad.sum(2, keepdims=True) + wf.concat([k.grad, v.grad], 2)
+
+
+def some(*shape: int) -> wf.Tensor:
+    """A mask; no place of the first rows is in it."""
+    mask = RNG.random(shape) > 0.2
+    mask[:3] = False
+    return wf.tensor(mask).realize()
+
+
+ATTENTION: dict[str, Case] = {
+    "of sequences": lambda n: attention(n, n),
+    "causal": lambda n: attention(n, n, is_causal=True),
+    "of other keys": lambda n: attention(n, n * 2 // 3 + 9),
+    "of few queries": lambda n: attention(7, n),
+    "of few keys": lambda n: attention(n, 40),
+    "with a mask, none of which are left in some rows": lambda n: attention(
+        n, n, attn_mask=some(n, n)
+    ),
+    "with weights": lambda n: attention(n, n, attn_mask=random(n, n)),
+    "the gradients": lambda n: slopes(n, n),
+    "the gradients, causal": lambda n: slopes(n, n, is_causal=True),
+    "the gradients of other keys": lambda n: slopes(n, n * 2 // 3 + 9),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_two_programs_attend_to_sequences_of_all_lengths(name: str) -> None:
+    """Blocks of rows and of columns, whole and cut; several blocks of columns from 1025 on."""
+    sizes = (64, 67, 7, 8, 16, 31, 33, 100, 257, 1025)
+    assert compiled(ATTENTION[name], sizes) == 2
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_two_programs_serve_all_sizes_with_the_bits_of_their_own(name: str) -> None:
     assert compiled(CASES[name], SIZES) == 2
