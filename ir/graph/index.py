@@ -382,7 +382,7 @@ def _recombine(total: Linear) -> int:
     const = 0
     while True:
         for t, c in total.items():
-            if isinstance(t, Mod) and c:
+            if isinstance(t, Mod) and not is_same(c, 0):
                 quotient = t.quotient
                 if quotient.terms and all(
                     [is_same(total.get(u, 0), k * c * t.by) for u, k in quotient.terms]

@@ -48,6 +48,7 @@ COLUMN_PARTS = 16  # tasks wanted
 COLUMN_ROWS = 1 << 12
 LEAST_ROW = 96  # terms of each index of an axis, so that it has a partial result
 LARGE_ROW = 1 << 10  # elements of each index, so that few indices are worth it
+LONG_ROW = 1 << 16  # terms of each index, which a task then does not add up alone
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
 
@@ -73,7 +74,9 @@ def split(n: Node, strides: Strides) -> Node:
         return cut(n, x, cuts) if cuts else n
     if by_index := _by_index(n, strides):
         others = [a for a in axes if a not in by_index]
-        first = split(reduce(kind, x, others), strides)
+        first = reduce(kind, x, others)
+        if x.size // first.size >= LONG_ROW:
+            first = split(first, strides)
         return reduce(kind, first, [a - sum(o < a for o in others) for a in by_index])
     if decided(
         lambda: terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG),
@@ -208,7 +211,7 @@ def _by_index(n: Node, strides: Strides) -> list[int]:
         return []
     first = min(real, key=_ranks(x, strides).__getitem__)
     terms = prod(x.shape[a] for a in real if a != first)
-    if terms < LEAST_ROW or n.size >= MIN_PARALLEL:
+    if n.size >= MIN_PARALLEL or terms < LEAST_ROW:
         return []
     return [first] if terms * n.size >= LARGE_ROW or x.size >= 2 * PARTIAL else []
 
