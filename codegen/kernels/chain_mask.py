@@ -15,6 +15,7 @@ from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ...ir.graph.op import Op
 from ...ir.kernels.chain import factor_of
 from ...ir.kernels.kernel import Chain, Unit, base_of
+from ...ir.symbolic.questions import is_below, is_same
 from .evaluate import as_index
 
 FAR = 1 << 40  # beyond every index
@@ -130,6 +131,12 @@ def may_hold(condition: Node, over: Iterable[Var], truth: bool = True) -> Mask:
             if difference is not None:
                 return (Range(difference, -FAR, 0) if truth else Range(difference, 0, FAR),)
     return ()
+
+
+def holds_always(r: Range) -> bool:
+    """One of these ranges, of which one side is beyond every index."""
+    a, b = r.index.bounds
+    return is_below(-1, a) if is_same(r.lo, 0) else is_below(b, r.hi)
 
 
 def _extreme(index: Index, over: Iterable[Var], sign: int) -> Index | None:

@@ -15,7 +15,7 @@ from math import prod
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, const, node
-from ...ir.graph.index import Gathered, Index, Mask, Var, unravel, var
+from ...ir.graph.index import Gathered, Index, Mask, Range, Var, unravel, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import WORDS, Unit
 from ...ir.loops.loop import (
@@ -33,14 +33,17 @@ from ...ir.loops.loop import (
     Store,
 )
 from ...ir.loops.walk import indices, postorder
+from ...ir.symbolic.questions import is_unknown, text, value_of
+from ...ir.symbolic.scope import scope_of
 from ...wording import plural
 from .chain import ChainProblem, ChainStage, KnownValues, Result, Score, SpacePosition, ValueAt
-from .chain_mask import FAR, may_hold
+from .chain_mask import FAR, holds_always, may_hold
 from .evaluate import load
 from .loop_axes import cut, extent
 
 ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
 CHUNK = 64  # columns that a mask may rule out at once
+MOST_TILE_ROWS = 12  # of a register tile
 # operations an element of the space, beside those of the sums: an exponential, a maximum, a sum
 STAGE_WORK = 40
 
@@ -51,8 +54,17 @@ class Sizes:
 
     rows: int  # of a block, padded to whole vectors
     row_blocks: int
-    columns: int  # of a block
+    columns: int  # of a block; at most, where their number is not known
     blocks: bool  # of columns, more than one
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A block of them, or what is left of one at the `total`, where that is not known."""
+
+    first: Index
+    count: int
+    total: int | None = None
 
 
 class Task:
@@ -74,6 +86,7 @@ class Task:
             for i, u in enumerate(reductions)
         }
         self.guarded = False  # may a mask rule out chunks of columns?
+        self.rest: int | None = None  # columns of the last chunk
         self.batch: list[Index] = []  # where the task is, and the other axes of its rows
         self.first = Index()  # row of the block
         self.rows_known: dict[Unit, Buf] = {}
@@ -87,7 +100,7 @@ class Task:
         return self.scratch[name]
 
     def _sums(self, r: Result) -> Buf:
-        lines = self.s.columns if r.over_rows else self.s.rows
+        lines = self._space_lines() if r.over_rows else self.s.rows
         return self._scratch(f"sums{self.p.results.index(r)}", lines * self._lanes(r))
 
     def _lanes(self, r: Result) -> int:
@@ -101,11 +114,10 @@ class Task:
             " + ".join(map(str, extents))
             for extents in ([q.length for q in p.scores], [r.width for r in p.results])
         )
-        shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
-        head = f" {shape}: sums of {sums}, results of {widths}"
-        return (
-            f"{head}, blocks of {plural(self.s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
-        )
+        sizes = prod(extent(g) for g in p.batch + p.others), p.rows(), p.length()
+        head = f" {' x '.join(map(text, sizes))}: sums of {sums}, results of {widths}"
+        tasks = plural(value_of(self.count), "task")
+        return f"{head}, blocks of {plural(self.s.rows, 'row')}, {how}, {tasks}"
 
     # ------------------------------------------------------------ positions and loops
 
@@ -135,7 +147,12 @@ class Task:
     # ------------------------------------------------------------ stages
 
     def _strip(self, number: int) -> Buf:
-        return self._scratch(f"space{number}", self.s.columns * self.s.rows)
+        return self._scratch(f"space{number}", self._space_lines() * self.s.rows)
+
+    def _space_lines(self) -> int:
+        """Those of scratch for a block of columns: tiles may go beyond a number that is not
+        known."""
+        return self.s.columns + MOST_TILE_ROWS * is_unknown(self.p.length())
 
     def _stage_values(
         self, stage: ChainStage, accs: dict[Unit, Buf], at: SpacePosition, lane: Index, place: Index
@@ -186,6 +203,14 @@ class Task:
 
     # ------------------------------------------------------------ rows
 
+    def _first(self, u: Unit, now: Node, row: Index) -> list[Stmt]:
+        """What all columns at once reduce to, as after the first of several blocks."""
+        known: list[Stmt] = [Store(self.stats[u], row, now)]
+        if not self.p.online or u.node is not self.p.maximum:
+            return known
+        safe = self.rows_known[u] = self._scratch("safe", self.s.rows)
+        return [*known, Store(safe, row, without_lowest(now))]
+
     def _join(self, u: Unit, now: Node, row: Index) -> list[Stmt]:
         """What a block of columns reduces to joins what is known of the row."""
         stat, rescale = self.stats[u], self._scratch("rescale", self.s.rows)
@@ -220,7 +245,7 @@ class Task:
         """Chunks of columns can be left out if the first one never is: there, rows without any
         column become NaN."""
         ranges = self._live(Index(), min(CHUNK, self.s.columns))
-        certain = not self.p.chain.reduces or all(r.always for r in ranges)
+        certain = not self.p.chain.reduces or all(map(holds_always, ranges))
         self.guarded = (
             self.p.mask is not None
             and bool(ranges)
@@ -236,26 +261,51 @@ class Task:
         condition = self.p.condition(self.p.mask, self._at(var(lane), first + var(column)))
         return may_hold(condition, (lane, column), self.p.mask.live)
 
-    def _chunks(
-        self, first: Index, columns: int, body: Callable[[Index, int], list[Stmt]]
-    ) -> list[Stmt]:
-        """The body for a block of columns: in chunks that a mask may rule out, else at once."""
+    def _chunks(self, columns: Columns, body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
+        """The body for a block of columns: in chunks that a mask may rule out, or of which the last
+        one is as long as it happens to be, else at once."""
+        if columns.total is not None:
+            return self._chunks_to(columns, columns.total, body)
         if not self.guarded:
-            return body(Index(), columns)
-        at, out = Var("chunk", columns // CHUNK), list[Stmt]()
+            return body(Index(), columns.count)
+        at, out = Var("chunk", columns.count // CHUNK), list[Stmt]()
         if at.extent:
             out.append(
-                For(at, at.extent, SERIAL, [self._if_live(first, var(at) * CHUNK, CHUNK, body)])
+                For(at, at.extent, SERIAL, self._if_live(columns, var(at) * CHUNK, CHUNK, body))
             )
-        start, rest = columns // CHUNK * CHUNK, columns % CHUNK
-        return out + ([self._if_live(first, Index(const=start), rest, body)] if rest else [])
+        start, rest = at.extent * CHUNK, columns.count % CHUNK
+        return out + (self._if_live(columns, Index(const=start), rest, body) if rest else [])
+
+    def _chunks_to(
+        self, columns: Columns, total: int, body: Callable[[Index, int], list[Stmt]]
+    ) -> list[Stmt]:
+        """The same up to a number of columns that is not known. Blocks are whole chunks."""
+        at, whole = Var("chunk", columns.count // CHUNK), total // CHUNK
+        step = self._if_live(columns, var(at) * CHUNK, CHUNK, body)
+        start = Index(const=whole * CHUNK) - columns.first
+        rest = self._if_live(columns, start, self._rest(total), body)
+        here = Range(start, 0, columns.count)
+        return [
+            For(at, at.extent, SERIAL, step, base=columns.first // CHUNK, total=whole),
+            *([If((here,), rest)] if columns.first.terms else rest),
+        ]
+
+    def _rest(self, total: int) -> int:
+        """What is left of so many columns after whole chunks, as an integer that is known to be
+        small."""
+        scope = scope_of([total])
+        if self.rest is None and scope is not None:
+            self.rest = scope.choose(lambda: total % CHUNK, CHUNK - 1, 0)
+        assert self.rest is not None
+        return self.rest
 
     def _if_live(
-        self, first: Index, start: Index, count: int, body: Callable[[Index, int], list[Stmt]]
-    ) -> Stmt:
-        return self._where_live(
-            first + start, count, load(self._flag(), Index()), body(start, count)
-        )
+        self, columns: Columns, start: Index, count: int, body: Callable[[Index, int], list[Stmt]]
+    ) -> list[Stmt]:
+        if not self.guarded:
+            return body(start, count)
+        flag = load(self._flag(), Index())
+        return [self._where_live(columns.first + start, count, flag, body(start, count))]
 
     def _where_live(self, first: Index, columns: int, flag: Node, body: list[Stmt]) -> Stmt:
         """The body, unless the mask rules out all these columns and the flag is 0."""
@@ -359,9 +409,14 @@ def new_maximum(before: Node, now: Node) -> tuple[Node, Node, Node]:
     While a row has seen -inf alone, 0 stands for it: exp(-inf - 0) = 0.
     """
     maximum = node(Op.MAX, (before, now))
-    lowest = const(float("-inf"), maximum.dtype)
-    safe = node(Op.WHERE, (node(Op.EQ, (maximum, lowest)), const(0, maximum.dtype), maximum))
+    safe = without_lowest(maximum)
     return maximum, safe, node(Op.EXP, (node(Op.SUB, (before, safe)),))
+
+
+def without_lowest(maximum: Node) -> Node:
+    """0 for -inf."""
+    lowest = node(Op.EQ, (maximum, const(float("-inf"), maximum.dtype)))
+    return node(Op.WHERE, (lowest, const(0, maximum.dtype), maximum))
 
 
 def whole_sum(maximum: Node, total: Node) -> Node:

@@ -17,6 +17,7 @@ from ...ir.graph.op import ELEMENTWISE, Op
 from ...ir.graph.site import NOWHERE, provenance
 from ...ir.graph.views import resolve
 from ...ir.loops.loop import Buf
+from ...ir.symbolic.questions import is_below
 
 # the value of a Node at an index, needed only where the mask holds
 Key = tuple[Node, tuple[Index, ...], Mask]
@@ -203,8 +204,8 @@ def fold(n: Node, values: list[Node]) -> Node:
             return counter(a + b if n.op is Op.ADD else a - b)
     if n.op is Op.LT and all(v.op in (Op.VAR, Op.CONST) and v.dtype is dt.int64 for v in values):
         (a_lo, a_hi), (b_lo, b_hi) = (as_index(v, 0).bounds for v in values)
-        if a_hi < b_lo or a_lo >= b_hi:
-            return const(a_hi < b_lo, dt.bool_)
+        if is_below(a_hi, b_lo) or is_below(b_hi - 1, a_lo):
+            return const(is_below(a_hi, b_lo), dt.bool_)
     if n.op is Op.WHERE and values[0].op is Op.CONST:
         return values[1] if values[0].arg else values[2]
     return node(n.op, values, n.arg)

@@ -137,6 +137,8 @@ def _rows_in_pieces(loop: For) -> list[tuple[Buf, Index]]:
     turn: (buffer, first element)."""
     columns: dict[tuple[Buf, Index], set[int]] = {}
     for buf, index in dict.fromkeys(_certain_loads(loop)):
+        if isinstance(index.const, Symbolic):
+            continue
         columns.setdefault((buf, index - index.const), set()).add(index.const)
     return [
         (buf, start + first)
@@ -164,6 +166,8 @@ def row_length(index: Index, lane: Var) -> int:
     """How many elements the row of a lane has, if its element at the index is one of a row behind
     which the next lane's begins; else 0."""
     count = index.coef(lane)
+    if isinstance(count, Symbolic):
+        return 0
     alone = lane not in (index - Index({lane: count})).vars() and not index.values()
     known = alone and not isinstance(count, Symbolic)
     return count if known and 1 < count <= MOST_COLUMNS else 0
@@ -192,7 +196,8 @@ def is_apart(index: Index, s: For, lane: Var, w: int) -> bool:
     assert isinstance(s.extent, int)
     rest = index - Index({s.var: 1, lane: index.coef(lane)})
     alone = rest.vars().isdisjoint((s.var, lane)) and not index.values()
-    return alone and index.coef(lane) > s.extent >= w
+    between = index.coef(lane)
+    return alone and not isinstance(between, Symbolic) and between > s.extent >= w
 
 
 def _plain_loads(

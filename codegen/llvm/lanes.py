@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from ...ir.graph.graph import Node
-from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var, stretch, var
+from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Term, Var, stretch
 from ...ir.graph.op import Op
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import any_below, index_values, variables
@@ -60,7 +60,8 @@ class Lanes:
         return n.op in (Op.LOAD, Op.VAR) and self.var in variables(n)
 
     def stride(self, index: Index) -> int | None:
-        """What the index grows by from lane to lane; None where that is not one number."""
+        """What the index grows by from lane to lane; None where that is not one number, or not
+        known."""
         total = 0
         for term, coef in index.terms:
             step = self._term_stride(term)
@@ -233,11 +234,12 @@ def vector_index(scope: Scope, index: Index, group: int, bits: int) -> Val:
     return total
 
 
-def _vector_term(scope: Scope, term: object, group: int, bits: int) -> Val:
+def _vector_term(scope: Scope, term: Term, group: int, bits: int) -> Val:
     w = scope.writer
+    assert scope.lanes is not None
+    if scope.lanes.stride(alone := Index({term: 1})) is not None:  # times what is not known
+        return vector_index(scope, alone, group, bits)
     match term:
-        case Var():
-            return vector_index(scope, var(term), group, bits)
         case Gathered(n, extent):
             value = scope.value(n, group)
             assert value is not None

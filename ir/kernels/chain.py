@@ -21,6 +21,8 @@ from math import prod
 from ..graph.graph import Node, reach
 from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, Op
+from ..symbolic.questions import text
+from ..symbolic.scope import decided
 from .align import Form, Outer, factor_vars, identity_axes
 from .contraction import Users
 from .kernel import Chain, Labels, Unit, at_sub_axes, base_of, domain
@@ -381,8 +383,13 @@ class ChainFinder:
             * prod(v.extent for v in chain.rows[:-1])
             * -(-chain.rows[-1].extent // BLOCK_ROWS)
         )
-        small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
-        held = (columns <= MOST_HELD and not self.only_blocks) or (in_blocks(chain) and not sums)
+        total = sum(prod(domain(u.node)) for u in chain.contractions)
+        shares_out = decided(
+            lambda: tasks >= MIN_TASKS or total < SMALL_WORK,
+            (total, tasks),
+            f"blocks of {BLOCK_ROWS} of {text(rows)} rows are enough for all threads",
+        )
+        held = (in_blocks(chain) and not sums) or (columns <= MOST_HELD and not self.only_blocks)
         block = (
             BLOCK_ROWS
             * (2 * sum(terms) + sum(widths.values()))
@@ -392,13 +399,7 @@ class ChainFinder:
         large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(
             *terms, *widths.values()
         )
-        return (
-            max(terms) <= MOST_TERMS
-            and sums <= MOST_SUMS
-            and (small or tasks >= MIN_TASKS)
-            and held
-            and large
-        )
+        return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and shares_out and held and large
 
     def _comes_back(
         self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]

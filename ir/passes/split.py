@@ -30,7 +30,8 @@ from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
 from ..kernels.kernel import MIN_PARALLEL
-from ..symbolic.questions import has_several
+from ..symbolic.questions import has_several, text
+from ..symbolic.scope import decided
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096
@@ -48,6 +49,7 @@ COLUMN_PARTS = 16  # tasks wanted
 COLUMN_ROWS = 1 << 12
 LEAST_ROW = 96  # terms of each index of an axis, so that it has a partial result
 LARGE_ROW = 1 << 9  # elements of each index, so that few indices are worth it
+LONG_ROW = 1 << 16  # terms of each index, which a task then does not add up alone
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
 
@@ -63,8 +65,8 @@ def split(n: Node, strides: Strides) -> Node:
     (x,), (kind, axes) = n.src, n.arg
     terms = x.size // max(1, n.size)
     outer, columns = _outer_axes(n), are_columns(n)
-    wide = columns and not outer and _width(n) >= NARROW  # it is cut only where it is large
-    if (outer or (columns and (wide or x.size >= 2 * PARTIAL))) and is_dense(x):
+    worth = (outer or columns) and is_dense(x)
+    if worth and (outer or _is_wide(n) or x.size >= 2 * PARTIAL):
         if outer:
             first = split(reduce(kind, x, outer), strides)
             return reduce(
@@ -74,9 +76,15 @@ def split(n: Node, strides: Strides) -> Node:
         return cut(n, x, cuts) if cuts else n
     if by_index := _by_index(n, strides):
         others = [a for a in axes if a not in by_index]
-        first = split(reduce(kind, x, others), strides)
+        first = reduce(kind, x, others)
+        if x.size // first.size >= LONG_ROW:
+            first = split(first, strides)
         return reduce(kind, first, [a - sum(o < a for o in others) for a in by_index])
-    if terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG):
+    if decided(
+        lambda: terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG),
+        (terms, x.size, n.size),
+        f"{text(n.size)} sums of {text(terms)} terms are not split",
+    ):
         return n
     wanted = parts_wanted(n, PARTIAL)
     cuts = row_cuts(n, wanted, strides)
@@ -85,6 +93,11 @@ def split(n: Node, strides: Strides) -> Node:
     axis = max(axes, key=lambda a: x.shape[a])
     parts = min(wanted, x.shape[axis])
     return cut(n, _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind), {axis: (parts, 1)})
+
+
+def _is_wide(n: Node) -> bool:
+    """Does it run over long rows? It is then cut only where it is large."""
+    return _width(n) >= NARROW
 
 
 def parts_wanted(n: Node, size: int) -> int:
@@ -204,7 +217,7 @@ def _by_index(n: Node, strides: Strides) -> list[int]:
         return []
     first = min(real, key=_ranks(x, strides).__getitem__)
     terms = prod(x.shape[a] for a in real if a != first)
-    if terms < LEAST_ROW or n.size >= MIN_PARALLEL:
+    if n.size >= MIN_PARALLEL or terms < LEAST_ROW:
         return []
     return [first] if terms * n.size >= LARGE_ROW or x.size >= 2 * PARTIAL else []
 

@@ -72,10 +72,10 @@ class Scope(Answers):
         self.values[made] = value
         return of_atom(made)
 
-    def choose(self, choice: Callable[[], int], most: int) -> Symbolic:
-        """A size that suits the values of the symbols, from 1 to `most`. It must not change
+    def choose(self, choice: Callable[[], int], most: float, least: int = 1) -> Symbolic:
+        """A size that suits the values of the symbols, from `least` to `most`. It must not change
         bits."""
-        self.chosen.append(Chosen(choice, most, self))
+        self.chosen.append(Chosen(choice, least, most, self))
         return of_atom(self.chosen[-1])
 
     def quotient(self, x: int, by: int) -> int:
@@ -188,11 +188,11 @@ class Quotient(Atom):
 class Chosen(Atom):
     """A size that a schedule finds for the values of the symbols."""
 
-    __slots__ = ("_known", "choice", "most")
+    __slots__ = ("_known", "choice", "least", "most")
     scope: Scope
 
-    def __init__(self, choice: Callable[[], int], most: int, scope: Scope) -> None:
-        self.choice, self.most, self.scope = choice, most, scope
+    def __init__(self, choice: Callable[[], int], least: int, most: float, scope: Scope) -> None:
+        self.choice, self.least, self.most, self.scope = choice, least, most, scope
         self.number = 2_000_000 + len(scope.chosen)
         self._known: tuple[tuple[int, ...], int] | None = None
 
@@ -203,13 +203,13 @@ class Chosen(Atom):
         if self._known is None or self._known[0] != values:
             with self.scope.at_hand():
                 self._known = values, int(self.choice())
-        assert 1 <= self._known[1] <= self.most
+        assert self.least <= self._known[1] <= self.most
         return self._known[1]
 
     @property
     def bounds(self) -> Bounds:
         """Those of the choice."""
-        return 1, self.most
+        return self.least, self.most
 
     def __repr__(self) -> str:
         return f"size{self.scope.chosen.index(self)}"
@@ -222,6 +222,21 @@ def _floor(x: float, by: int) -> float:
 def is_symbol(x: int) -> bool:
     """Is it one symbol and nothing else?"""
     return isinstance(x, Symbolic) and isinstance(atom_of(x), Symbol)
+
+
+def decided(test: Callable[[], bool], of: Iterable[int], text: str) -> bool:
+    """A decision about numbers that makes several comparisons. Where these are not proven, one
+    Condition takes the place of their guards, since sizes may meet others of them and give the same
+    answer. `text` says what is true."""
+    scope = scope_of(of)
+    if scope is None or scope.is_laid_out:
+        return test()
+    before = dict(scope.guards)
+    here = test()
+    if len(scope.guards) > len(before):
+        said = text if here else f"it is not true that {text}"
+        scope.guards = {**before, Condition(said, lambda: test() is here): None}
+    return here
 
 
 def estimated(numbers: Iterable[int], least: int) -> AbstractContextManager[None]:

@@ -27,6 +27,7 @@ from weft.ir.graph.op import Op
 
 RNG = np.random.default_rng(0)
 Case = Callable[[int], wf.Tensor]
+Sized = Callable[[Any], wf.Tensor]
 SIZES = (64, 67, 2, 3, 5, 16, 33, 100, 257, 1000)
 
 
@@ -72,7 +73,7 @@ CASES: dict[str, Case] = {
 }
 
 
-def alone(case: Case, n: int) -> np.ndarray[Any, Any]:
+def alone(case: Sized, n: Any) -> np.ndarray[Any, Any]:
     """By a program for this size alone."""
     with (
         options.override(dynamic_shapes=False),
@@ -81,7 +82,7 @@ def alone(case: Case, n: int) -> np.ndarray[Any, Any]:
         return case(n).numpy()
 
 
-def both(case: Case, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def both(case: Sized, n: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Of the same random numbers: as it comes, and by a program for this size alone."""
     state = RNG.bit_generator.state
     made = case(n).numpy()
@@ -89,7 +90,7 @@ def both(case: Case, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
     return made, alone(case, n)
 
 
-def compiled(case: Case, sizes: Iterable[int]) -> int:
+def compiled(case: Sized, sizes: Iterable[Any]) -> int:
     """How many programs are compiled for these sizes, whose bits are those of their own."""
     count = 0
     for n in sizes:
@@ -136,6 +137,49 @@ def test_products_along_k_share_a_program() -> None:
 
     assert compiled(case, (64, 67, 17, 18, 33, 100, 1000)) == 2
     assert compiled(case, (2, 3, 15, 16, 257, 300)) == 0
+
+
+def attention(t: int, s: int, **how: Any) -> wf.Tensor:
+    q, k, v = (random(2, 4, n, 20) for n in (t, s, s))
+    return F.scaled_dot_product_attention(q, k, v, **how)
+
+
+def slopes(t: int, s: int, **how: Any) -> wf.Tensor:
+    """The gradients of attention, as one value."""
+    q, k, v = (random(2, 4, n, 32).requires_grad_() for n in (t, s, s))
+    (F.scaled_dot_product_attention(q, k, v, **how) * random(2, 4, t, 32)).sum().backward()
+    assert q.grad is not None and k.grad is not None and v.grad is not None
+    return q.grad.sum(2, keepdims=True) + wf.concat([k.grad, v.grad], 2)
+
+
+def some(*shape: int) -> wf.Tensor:
+    """A mask; no place of the first rows is in it."""
+    mask = RNG.random(shape) > 0.2
+    mask[:3] = False
+    return wf.tensor(mask).realize()
+
+
+ATTENTION: dict[str, Case] = {
+    "of sequences": lambda n: attention(n, n),
+    "causal": lambda n: attention(n, n, is_causal=True),
+    "of other keys": lambda n: attention(n, n * 2 // 3 + 9),
+    "of few queries": lambda n: attention(7, n),
+    "of few keys": lambda n: attention(n, 40),
+    "with a mask, none of which are left in some rows": lambda n: attention(
+        n, n, attn_mask=some(n, n)
+    ),
+    "with weights": lambda n: attention(n, n, attn_mask=random(n, n)),
+    "the gradients": lambda n: slopes(n, n),
+    "the gradients, causal": lambda n: slopes(n, n, is_causal=True),
+    "the gradients of other keys": lambda n: slopes(n, n * 2 // 3 + 9),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_two_programs_attend_to_sequences_of_all_lengths(name: str) -> None:
+    """Blocks of rows and of columns, whole and cut; several blocks of columns from 1025 on."""
+    sizes = (64, 67, 7, 8, 16, 31, 33, 100, 257, 1025)
+    assert compiled(ATTENTION[name], sizes) == 2
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -312,58 +356,97 @@ class Sentences(wf.nn.Module):
         return self.out(wf.concat([w(x).relu().max(axis=2) for w in self.windows], axis=1))
 
 
-def images(rng: np.random.Generator, n: int) -> wf.Tensor:
-    return wf.tensor(rng.normal(size=(n, 1, 28, 28)).astype(np.float32))
+class Writer(wf.nn.Module):
+    """A small GPT: characters (batch, length) -> scores of the ones after them."""
+
+    def __init__(self) -> None:
+        self.token, self.position = wf.nn.Embedding(30, 64), wf.nn.Embedding(300, 64)
+        self.norm1, self.norm2 = wf.nn.LayerNorm(64), wf.nn.LayerNorm(64)
+        self.attention = wf.nn.MultiheadAttention(64, 4, batch_first=True)
+        self.first, self.second = wf.nn.Linear(64, 128), wf.nn.Linear(128, 64)
+        self.output = wf.nn.Linear(64, 60)
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        x = self.token(x) + self.position.weight[: x.shape[1]]
+        y = self.norm1(x)
+        x = x + self.attention(y, y, y, need_weights=False, is_causal=True)[0]
+        x = x + self.second(F.gelu(self.first(self.norm2(x))))
+        return self.output(x)
 
 
-def sentences(rng: np.random.Generator, n: int, words: int) -> wf.Tensor:
-    return wf.tensor(rng.integers(0, 50, (n, words)))
+def test_two_programs_run_an_encoder_over_any_batch_of_any_length() -> None:
+    wf.manual_seed(0)
+    layer = wf.nn.TransformerEncoderLayer(64, 4, 128).eval()
+    wf.realize(*layer.parameters())
+
+    def case(size: Any) -> wf.Tensor:
+        with wf.no_grad():
+            return layer(random(*size, 64))
+
+    sizes = [(8, 40), (5, 33), (16, 64), (2, 512), (64, 6), (3, 100), (33, 257)]
+    assert compiled(case, sizes) == 2
 
 
-def trained(
-    model: wf.nn.Module, drawn: Callable[..., wf.Tensor], sizes: Iterable[tuple[int, ...]]
-) -> list[bytes]:
+Batches = Iterable[tuple[Any, Any]]
+
+
+def trained(model: wf.nn.Module, batches: Batches) -> list[bytes]:
     """The losses, then the weights, of a step for each batch."""
-    rng = np.random.default_rng(0)
-    optimizer = wf.nn.optim.SGD(model.parameters(), lr=0.05)
+    optimizer = wf.nn.optim.Adam(model.parameters(), lr=0.01)
 
     @wf.jit
     def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
+        scores = model(x)
+        loss = F.cross_entropy(scores.reshape(-1, scores.shape[-1]), y.reshape(-1))
         loss.backward()
         optimizer.step()
         return loss
 
-    out = []
-    for size in sizes:
-        x, y = drawn(rng, *size), wf.tensor(rng.integers(0, 10, size[0]))
-        out.append(step(x, y).numpy().tobytes())
+    out = [step(wf.tensor(x), wf.tensor(y)).numpy().tobytes() for x, y in batches]
     return [*out, *(p.numpy().tobytes() for p in model.parameters())]
 
 
-BATCHES: dict[str, tuple[type[wf.nn.Module], Callable[..., wf.Tensor], list[tuple[int, ...]]]] = {
-    "images": (Small, images, [(64,), (67,), (100,), (65,), (257,), (20,), (128,)]),
-    "sentences": (Sentences, sentences, [(64, 20), (60, 23), (33, 17), (64, 40), (17, 60)]),
+def images(*sizes: int) -> Batches:
+    rng = np.random.default_rng(0)
+    return [
+        (rng.normal(size=(n, 1, 28, 28)).astype(np.float32), rng.integers(0, 10, n)) for n in sizes
+    ]
+
+
+def sentences(*sizes: tuple[int, int]) -> Batches:
+    rng = np.random.default_rng(0)
+    return [(rng.integers(0, 50, s), rng.integers(0, 10, s[0])) for s in sizes]
+
+
+def texts(*sizes: tuple[int, int]) -> Batches:
+    rng = np.random.default_rng(0)
+    return [(rng.integers(0, 30, s), rng.integers(0, 60, s)) for s in sizes]
+
+
+TRAINING: dict[str, tuple[type[wf.nn.Module], Batches]] = {
+    "images": (Small, images(64, 67, 100, 65, 257, 20, 128)),
+    "sentences": (Sentences, sentences((64, 20), (60, 23), (33, 17), (64, 40), (17, 60))),
+    "texts": (Writer, texts((8, 90), (9, 43), (16, 64), (3, 200), (33, 50))),
 }
 
 
-@pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.parametrize("name", TRAINING)
 def test_batches_of_any_size_train_with_the_same_bits(name: str) -> None:
-    network, drawn, sizes = BATCHES[name]
+    network, batches = TRAINING[name]
     wf.manual_seed(0)
     model = network()
     wf.realize(*model.parameters())
     start = {k: v.numpy() for k, v in model.state_dict().items()}
     before = statistics["built"]
-    made = trained(model, drawn, sizes)
+    made = trained(model, batches)
     assert statistics["built"] - before == 2, "a step of one size, a step of many"
     model.load_state_dict(start)
     with (
         options.override(dynamic_shapes=False),
         mock.patch.object(program_table, "_programs", program_table.Programs()),
     ):
-        assert trained(model, drawn, sizes) == made
+        assert trained(model, batches) == made
 
 
 # ---------------------------------------------------------------- other processes

@@ -203,7 +203,8 @@ class _Task(Panels):
         """One pass over a block of k for one tile; in several parts where each asks for a part of
         the epilogue's memory."""
         s, k, i, j = self.s, fresh(self.k), Var("i", rows), Var("j", lanes)
-        part = Var("ask", nearest_divisor(k[0].extent, rows) if self.hints else 1)
+        asks = bool(self.hints) and not is_unknown(k[0].extent)
+        part = Var("ask", nearest_divisor(k[0].extent, rows) if asks else 1)
         k[0] = Var(k[0].name, k[0].extent // part.extent)
         begin = var(part) * k[0].extent if self.hints else Index()
         at = [begin + var(k[0]), *map(var, k[1:])]

@@ -76,7 +76,7 @@ class Sizes:
     tile_lanes: int
     k_outer: int  # reduced groups of which a block holds one step
     k_block: int  # steps of the next group in a block
-    k_extent: int  # length of k in a block
+    k_extent: int  # length of k in a block, the most where it is not known
     lane_rows: int = 1  # lane lines in a block (1: the block is part of a line)
     line: int = 1  # lanes of each
     block: int = 1  # lanes of a block, padded to whole vectors
@@ -246,6 +246,9 @@ def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
         outer += 1
     inside = groups_extent(p.reduced[outer + 1 :])
     steps = extent(p.reduced[outer])
+    scope = scope_of([inside])
+    if scope is not None and is_unknown(inside):
+        return outer, scope.choose(lambda: min(steps, max(1, most // inside)), most), most
     block = max(1, most // inside) if is_unknown(steps) else min(steps, max(1, most // inside))
     return outer, block, block * inside
 

@@ -10,6 +10,7 @@ start:
   %queries0 = alloca [1088 x float], align 64
   %space0 = alloca [2112 x float], align 64
   %keys0 = alloca [2112 x float], align 64
+  %safe = alloca [96 x float], align 64
   %sums0 = alloca [1088 x float], align 64
   %values0 = alloca [2112 x float], align 64
   %acc = alloca [128 x float], align 64
@@ -367,255 +368,270 @@ column.end:
   store <8 x float> %row_max.211, ptr %max0.214, align 4
   %max0.215 = getelementptr float, ptr %max0, i64 24
   store <8 x float> %row_max.212, ptr %max0.215, align 4
+  %t216 = fcmp oeq <8 x float> %row_max.209, splat (float 0xFFF0000000000000)
+  %t217 = select <8 x i1> %t216, <8 x float> splat (float 0x0000000000000000), <8 x float> %row_max.209
+  %t218 = fcmp oeq <8 x float> %row_max.210, splat (float 0xFFF0000000000000)
+  %t219 = select <8 x i1> %t218, <8 x float> splat (float 0x0000000000000000), <8 x float> %row_max.210
+  %t220 = fcmp oeq <8 x float> %row_max.211, splat (float 0xFFF0000000000000)
+  %t221 = select <8 x i1> %t220, <8 x float> splat (float 0x0000000000000000), <8 x float> %row_max.211
+  %t222 = fcmp oeq <8 x float> %row_max.212, splat (float 0xFFF0000000000000)
+  %t223 = select <8 x i1> %t222, <8 x float> splat (float 0x0000000000000000), <8 x float> %row_max.212
+  store <8 x float> %t217, ptr %safe, align 4
+  %safe.224 = getelementptr float, ptr %safe, i64 8
+  store <8 x float> %t219, ptr %safe.224, align 4
+  %safe.225 = getelementptr float, ptr %safe, i64 16
+  store <8 x float> %t221, ptr %safe.225, align 4
+  %safe.226 = getelementptr float, ptr %safe, i64 24
+  store <8 x float> %t223, ptr %safe.226, align 4
   store <8 x float> splat (float 0x0000000000000000), ptr %row_sum, align 4
-  %row_sum.216 = getelementptr float, ptr %row_sum, i64 8
-  store <8 x float> splat (float 0x0000000000000000), ptr %row_sum.216, align 4
-  %row_sum.217 = getelementptr float, ptr %row_sum, i64 16
-  store <8 x float> splat (float 0x0000000000000000), ptr %row_sum.217, align 4
-  %row_sum.218 = getelementptr float, ptr %row_sum, i64 24
-  store <8 x float> splat (float 0x0000000000000000), ptr %row_sum.218, align 4
+  %row_sum.227 = getelementptr float, ptr %row_sum, i64 8
+  store <8 x float> splat (float 0x0000000000000000), ptr %row_sum.227, align 4
+  %row_sum.228 = getelementptr float, ptr %row_sum, i64 16
+  store <8 x float> splat (float 0x0000000000000000), ptr %row_sum.228, align 4
+  %row_sum.229 = getelementptr float, ptr %row_sum, i64 24
+  store <8 x float> splat (float 0x0000000000000000), ptr %row_sum.229, align 4
   br label %column_1.enter
 column_1.enter:
   br label %column_1.loop
-column_1.loop:  ; inner loop 17: row_sum += exp(space0 * 0.17677669 - max0); space0 = exp(space0 * 0.17677669 - max0)
+column_1.loop:  ; inner loop 17: row_sum += exp(space0 * 0.17677669 - safe); space0 = exp(space0 * 0.17677669 - safe)
   %column_1 = phi i64 [0, %column_1.enter], [%column_1.next, %column_1.again]
   ; loop 18, straight
-  %t219 = mul i64 %column_1, 32
-  %space0.220 = getelementptr float, ptr %space0, i64 %t219
-  %space0.221 = load <8 x float>, ptr %space0.220, align 4
-  %t222 = fmul <8 x float> %space0.221, splat (float 0x3FC6A09E60000000)
-  %max0.223 = load <8 x float>, ptr %max0, align 4
-  %t224 = fsub <8 x float> %t222, %max0.223
-  %t225 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t224
-  %t226 = select <8 x i1> %t225, <8 x float> splat (float 0x4056400000000000), <8 x float> %t224
-  %t227 = fcmp olt <8 x float> %t226, splat (float 0xC05A000000000000)
-  %t228 = select <8 x i1> %t227, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t226
-  %t229 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t228, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
-  %t230 = fsub <8 x float> %t229, splat (float 0x4168000000000000)
-  %t231 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t230, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t228)
-  %t232 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t230, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t231)
-  %t233 = fmul <8 x float> %t232, %t232
-  %t234 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t232, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
-  %t235 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t234, <8 x float> %t232, <8 x float> splat (float 0x3F81112100000000))
-  %t236 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t235, <8 x float> %t232, <8 x float> splat (float 0x3FA5553820000000))
-  %t237 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t236, <8 x float> %t232, <8 x float> splat (float 0x3FC5555540000000))
-  %t238 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t237, <8 x float> %t232, <8 x float> splat (float 0x3FE0000000000000))
-  %t239 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t233, <8 x float> %t238, <8 x float> %t232)
-  %t240 = fadd <8 x float> %t239, splat (float 0x3FF0000000000000)
-  %t241 = bitcast <8 x float> %t229 to <8 x i32>
-  %t242 = sub <8 x i32> %t241, splat (i32 1262485504)
-  %t243 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t242, <8 x i32> splat (i32 -252))
-  %t244 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t243, <8 x i32> splat (i32 254))
-  %t245 = ashr <8 x i32> %t244, splat (i32 1)
-  %t246 = sub <8 x i32> %t244, %t245
-  %t247 = add <8 x i32> %t245, splat (i32 127)
-  %t248 = shl <8 x i32> %t247, splat (i32 23)
-  %t249 = bitcast <8 x i32> %t248 to <8 x float>
-  %t250 = fmul <8 x float> %t240, %t249
-  %t251 = add <8 x i32> %t246, splat (i32 127)
-  %t252 = shl <8 x i32> %t251, splat (i32 23)
-  %t253 = bitcast <8 x i32> %t252 to <8 x float>
-  %t254 = fmul <8 x float> %t250, %t253
-  %space0.255 = getelementptr float, ptr %space0.220, i64 8
-  %space0.256 = load <8 x float>, ptr %space0.255, align 4
-  %t257 = fmul <8 x float> %space0.256, splat (float 0x3FC6A09E60000000)
-  %max0.258 = load <8 x float>, ptr %max0.213, align 4
-  %t259 = fsub <8 x float> %t257, %max0.258
-  %t260 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t259
-  %t261 = select <8 x i1> %t260, <8 x float> splat (float 0x4056400000000000), <8 x float> %t259
-  %t262 = fcmp olt <8 x float> %t261, splat (float 0xC05A000000000000)
-  %t263 = select <8 x i1> %t262, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t261
-  %t264 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t263, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
-  %t265 = fsub <8 x float> %t264, splat (float 0x4168000000000000)
-  %t266 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t265, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t263)
-  %t267 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t265, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t266)
-  %t268 = fmul <8 x float> %t267, %t267
-  %t269 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t267, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
-  %t270 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t269, <8 x float> %t267, <8 x float> splat (float 0x3F81112100000000))
-  %t271 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t270, <8 x float> %t267, <8 x float> splat (float 0x3FA5553820000000))
-  %t272 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t271, <8 x float> %t267, <8 x float> splat (float 0x3FC5555540000000))
-  %t273 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t272, <8 x float> %t267, <8 x float> splat (float 0x3FE0000000000000))
-  %t274 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t268, <8 x float> %t273, <8 x float> %t267)
-  %t275 = fadd <8 x float> %t274, splat (float 0x3FF0000000000000)
-  %t276 = bitcast <8 x float> %t264 to <8 x i32>
-  %t277 = sub <8 x i32> %t276, splat (i32 1262485504)
-  %t278 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t277, <8 x i32> splat (i32 -252))
-  %t279 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t278, <8 x i32> splat (i32 254))
-  %t280 = ashr <8 x i32> %t279, splat (i32 1)
-  %t281 = sub <8 x i32> %t279, %t280
-  %t282 = add <8 x i32> %t280, splat (i32 127)
-  %t283 = shl <8 x i32> %t282, splat (i32 23)
-  %t284 = bitcast <8 x i32> %t283 to <8 x float>
-  %t285 = fmul <8 x float> %t275, %t284
-  %t286 = add <8 x i32> %t281, splat (i32 127)
-  %t287 = shl <8 x i32> %t286, splat (i32 23)
-  %t288 = bitcast <8 x i32> %t287 to <8 x float>
-  %t289 = fmul <8 x float> %t285, %t288
-  %space0.290 = getelementptr float, ptr %space0.220, i64 16
-  %space0.291 = load <8 x float>, ptr %space0.290, align 4
-  %t292 = fmul <8 x float> %space0.291, splat (float 0x3FC6A09E60000000)
-  %max0.293 = load <8 x float>, ptr %max0.214, align 4
-  %t294 = fsub <8 x float> %t292, %max0.293
-  %t295 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t294
-  %t296 = select <8 x i1> %t295, <8 x float> splat (float 0x4056400000000000), <8 x float> %t294
-  %t297 = fcmp olt <8 x float> %t296, splat (float 0xC05A000000000000)
-  %t298 = select <8 x i1> %t297, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t296
-  %t299 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t298, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
-  %t300 = fsub <8 x float> %t299, splat (float 0x4168000000000000)
-  %t301 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t300, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t298)
-  %t302 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t300, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t301)
-  %t303 = fmul <8 x float> %t302, %t302
-  %t304 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t302, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
-  %t305 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t304, <8 x float> %t302, <8 x float> splat (float 0x3F81112100000000))
-  %t306 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t305, <8 x float> %t302, <8 x float> splat (float 0x3FA5553820000000))
-  %t307 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t306, <8 x float> %t302, <8 x float> splat (float 0x3FC5555540000000))
-  %t308 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t307, <8 x float> %t302, <8 x float> splat (float 0x3FE0000000000000))
-  %t309 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t303, <8 x float> %t308, <8 x float> %t302)
-  %t310 = fadd <8 x float> %t309, splat (float 0x3FF0000000000000)
-  %t311 = bitcast <8 x float> %t299 to <8 x i32>
-  %t312 = sub <8 x i32> %t311, splat (i32 1262485504)
-  %t313 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t312, <8 x i32> splat (i32 -252))
-  %t314 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t313, <8 x i32> splat (i32 254))
-  %t315 = ashr <8 x i32> %t314, splat (i32 1)
-  %t316 = sub <8 x i32> %t314, %t315
-  %t317 = add <8 x i32> %t315, splat (i32 127)
-  %t318 = shl <8 x i32> %t317, splat (i32 23)
-  %t319 = bitcast <8 x i32> %t318 to <8 x float>
-  %t320 = fmul <8 x float> %t310, %t319
-  %t321 = add <8 x i32> %t316, splat (i32 127)
-  %t322 = shl <8 x i32> %t321, splat (i32 23)
-  %t323 = bitcast <8 x i32> %t322 to <8 x float>
-  %t324 = fmul <8 x float> %t320, %t323
-  %space0.325 = getelementptr float, ptr %space0.220, i64 24
-  %space0.326 = load <8 x float>, ptr %space0.325, align 4
-  %t327 = fmul <8 x float> %space0.326, splat (float 0x3FC6A09E60000000)
-  %max0.328 = load <8 x float>, ptr %max0.215, align 4
-  %t329 = fsub <8 x float> %t327, %max0.328
-  %t330 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t329
-  %t331 = select <8 x i1> %t330, <8 x float> splat (float 0x4056400000000000), <8 x float> %t329
-  %t332 = fcmp olt <8 x float> %t331, splat (float 0xC05A000000000000)
-  %t333 = select <8 x i1> %t332, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t331
-  %t334 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t333, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
-  %t335 = fsub <8 x float> %t334, splat (float 0x4168000000000000)
-  %t336 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t335, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t333)
-  %t337 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t335, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t336)
-  %t338 = fmul <8 x float> %t337, %t337
-  %t339 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t337, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
-  %t340 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t339, <8 x float> %t337, <8 x float> splat (float 0x3F81112100000000))
-  %t341 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t340, <8 x float> %t337, <8 x float> splat (float 0x3FA5553820000000))
-  %t342 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t341, <8 x float> %t337, <8 x float> splat (float 0x3FC5555540000000))
-  %t343 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t342, <8 x float> %t337, <8 x float> splat (float 0x3FE0000000000000))
-  %t344 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t338, <8 x float> %t343, <8 x float> %t337)
-  %t345 = fadd <8 x float> %t344, splat (float 0x3FF0000000000000)
-  %t346 = bitcast <8 x float> %t334 to <8 x i32>
-  %t347 = sub <8 x i32> %t346, splat (i32 1262485504)
-  %t348 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t347, <8 x i32> splat (i32 -252))
-  %t349 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t348, <8 x i32> splat (i32 254))
-  %t350 = ashr <8 x i32> %t349, splat (i32 1)
-  %t351 = sub <8 x i32> %t349, %t350
-  %t352 = add <8 x i32> %t350, splat (i32 127)
-  %t353 = shl <8 x i32> %t352, splat (i32 23)
-  %t354 = bitcast <8 x i32> %t353 to <8 x float>
-  %t355 = fmul <8 x float> %t345, %t354
-  %t356 = add <8 x i32> %t351, splat (i32 127)
-  %t357 = shl <8 x i32> %t356, splat (i32 23)
-  %t358 = bitcast <8 x i32> %t357 to <8 x float>
-  %t359 = fmul <8 x float> %t355, %t358
-  %row_sum.360 = load <8 x float>, ptr %row_sum, align 4
-  %t361 = fadd <8 x float> %row_sum.360, %t254
-  store <8 x float> %t361, ptr %row_sum, align 4
-  %row_sum.362 = load <8 x float>, ptr %row_sum.216, align 4
-  %t363 = fadd <8 x float> %row_sum.362, %t289
-  store <8 x float> %t363, ptr %row_sum.216, align 4
-  %row_sum.364 = load <8 x float>, ptr %row_sum.217, align 4
-  %t365 = fadd <8 x float> %row_sum.364, %t324
-  store <8 x float> %t365, ptr %row_sum.217, align 4
-  %row_sum.366 = load <8 x float>, ptr %row_sum.218, align 4
-  %t367 = fadd <8 x float> %row_sum.366, %t359
-  store <8 x float> %t367, ptr %row_sum.218, align 4
-  store <8 x float> %t254, ptr %space0.220, align 4
-  store <8 x float> %t289, ptr %space0.255, align 4
-  store <8 x float> %t324, ptr %space0.290, align 4
-  store <8 x float> %t359, ptr %space0.325, align 4
+  %t230 = mul i64 %column_1, 32
+  %space0.231 = getelementptr float, ptr %space0, i64 %t230
+  %space0.232 = load <8 x float>, ptr %space0.231, align 4
+  %t233 = fmul <8 x float> %space0.232, splat (float 0x3FC6A09E60000000)
+  %safe.234 = load <8 x float>, ptr %safe, align 4
+  %t235 = fsub <8 x float> %t233, %safe.234
+  %t236 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t235
+  %t237 = select <8 x i1> %t236, <8 x float> splat (float 0x4056400000000000), <8 x float> %t235
+  %t238 = fcmp olt <8 x float> %t237, splat (float 0xC05A000000000000)
+  %t239 = select <8 x i1> %t238, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t237
+  %t240 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t239, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
+  %t241 = fsub <8 x float> %t240, splat (float 0x4168000000000000)
+  %t242 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t241, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t239)
+  %t243 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t241, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t242)
+  %t244 = fmul <8 x float> %t243, %t243
+  %t245 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t243, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
+  %t246 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t245, <8 x float> %t243, <8 x float> splat (float 0x3F81112100000000))
+  %t247 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t246, <8 x float> %t243, <8 x float> splat (float 0x3FA5553820000000))
+  %t248 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t247, <8 x float> %t243, <8 x float> splat (float 0x3FC5555540000000))
+  %t249 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t248, <8 x float> %t243, <8 x float> splat (float 0x3FE0000000000000))
+  %t250 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t244, <8 x float> %t249, <8 x float> %t243)
+  %t251 = fadd <8 x float> %t250, splat (float 0x3FF0000000000000)
+  %t252 = bitcast <8 x float> %t240 to <8 x i32>
+  %t253 = sub <8 x i32> %t252, splat (i32 1262485504)
+  %t254 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t253, <8 x i32> splat (i32 -252))
+  %t255 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t254, <8 x i32> splat (i32 254))
+  %t256 = ashr <8 x i32> %t255, splat (i32 1)
+  %t257 = sub <8 x i32> %t255, %t256
+  %t258 = add <8 x i32> %t256, splat (i32 127)
+  %t259 = shl <8 x i32> %t258, splat (i32 23)
+  %t260 = bitcast <8 x i32> %t259 to <8 x float>
+  %t261 = fmul <8 x float> %t251, %t260
+  %t262 = add <8 x i32> %t257, splat (i32 127)
+  %t263 = shl <8 x i32> %t262, splat (i32 23)
+  %t264 = bitcast <8 x i32> %t263 to <8 x float>
+  %t265 = fmul <8 x float> %t261, %t264
+  %space0.266 = getelementptr float, ptr %space0.231, i64 8
+  %space0.267 = load <8 x float>, ptr %space0.266, align 4
+  %t268 = fmul <8 x float> %space0.267, splat (float 0x3FC6A09E60000000)
+  %safe.269 = load <8 x float>, ptr %safe.224, align 4
+  %t270 = fsub <8 x float> %t268, %safe.269
+  %t271 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t270
+  %t272 = select <8 x i1> %t271, <8 x float> splat (float 0x4056400000000000), <8 x float> %t270
+  %t273 = fcmp olt <8 x float> %t272, splat (float 0xC05A000000000000)
+  %t274 = select <8 x i1> %t273, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t272
+  %t275 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t274, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
+  %t276 = fsub <8 x float> %t275, splat (float 0x4168000000000000)
+  %t277 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t276, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t274)
+  %t278 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t276, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t277)
+  %t279 = fmul <8 x float> %t278, %t278
+  %t280 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t278, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
+  %t281 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t280, <8 x float> %t278, <8 x float> splat (float 0x3F81112100000000))
+  %t282 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t281, <8 x float> %t278, <8 x float> splat (float 0x3FA5553820000000))
+  %t283 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t282, <8 x float> %t278, <8 x float> splat (float 0x3FC5555540000000))
+  %t284 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t283, <8 x float> %t278, <8 x float> splat (float 0x3FE0000000000000))
+  %t285 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t279, <8 x float> %t284, <8 x float> %t278)
+  %t286 = fadd <8 x float> %t285, splat (float 0x3FF0000000000000)
+  %t287 = bitcast <8 x float> %t275 to <8 x i32>
+  %t288 = sub <8 x i32> %t287, splat (i32 1262485504)
+  %t289 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t288, <8 x i32> splat (i32 -252))
+  %t290 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t289, <8 x i32> splat (i32 254))
+  %t291 = ashr <8 x i32> %t290, splat (i32 1)
+  %t292 = sub <8 x i32> %t290, %t291
+  %t293 = add <8 x i32> %t291, splat (i32 127)
+  %t294 = shl <8 x i32> %t293, splat (i32 23)
+  %t295 = bitcast <8 x i32> %t294 to <8 x float>
+  %t296 = fmul <8 x float> %t286, %t295
+  %t297 = add <8 x i32> %t292, splat (i32 127)
+  %t298 = shl <8 x i32> %t297, splat (i32 23)
+  %t299 = bitcast <8 x i32> %t298 to <8 x float>
+  %t300 = fmul <8 x float> %t296, %t299
+  %space0.301 = getelementptr float, ptr %space0.231, i64 16
+  %space0.302 = load <8 x float>, ptr %space0.301, align 4
+  %t303 = fmul <8 x float> %space0.302, splat (float 0x3FC6A09E60000000)
+  %safe.304 = load <8 x float>, ptr %safe.225, align 4
+  %t305 = fsub <8 x float> %t303, %safe.304
+  %t306 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t305
+  %t307 = select <8 x i1> %t306, <8 x float> splat (float 0x4056400000000000), <8 x float> %t305
+  %t308 = fcmp olt <8 x float> %t307, splat (float 0xC05A000000000000)
+  %t309 = select <8 x i1> %t308, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t307
+  %t310 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t309, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
+  %t311 = fsub <8 x float> %t310, splat (float 0x4168000000000000)
+  %t312 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t311, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t309)
+  %t313 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t311, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t312)
+  %t314 = fmul <8 x float> %t313, %t313
+  %t315 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t313, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
+  %t316 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t315, <8 x float> %t313, <8 x float> splat (float 0x3F81112100000000))
+  %t317 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t316, <8 x float> %t313, <8 x float> splat (float 0x3FA5553820000000))
+  %t318 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t317, <8 x float> %t313, <8 x float> splat (float 0x3FC5555540000000))
+  %t319 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t318, <8 x float> %t313, <8 x float> splat (float 0x3FE0000000000000))
+  %t320 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t314, <8 x float> %t319, <8 x float> %t313)
+  %t321 = fadd <8 x float> %t320, splat (float 0x3FF0000000000000)
+  %t322 = bitcast <8 x float> %t310 to <8 x i32>
+  %t323 = sub <8 x i32> %t322, splat (i32 1262485504)
+  %t324 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t323, <8 x i32> splat (i32 -252))
+  %t325 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t324, <8 x i32> splat (i32 254))
+  %t326 = ashr <8 x i32> %t325, splat (i32 1)
+  %t327 = sub <8 x i32> %t325, %t326
+  %t328 = add <8 x i32> %t326, splat (i32 127)
+  %t329 = shl <8 x i32> %t328, splat (i32 23)
+  %t330 = bitcast <8 x i32> %t329 to <8 x float>
+  %t331 = fmul <8 x float> %t321, %t330
+  %t332 = add <8 x i32> %t327, splat (i32 127)
+  %t333 = shl <8 x i32> %t332, splat (i32 23)
+  %t334 = bitcast <8 x i32> %t333 to <8 x float>
+  %t335 = fmul <8 x float> %t331, %t334
+  %space0.336 = getelementptr float, ptr %space0.231, i64 24
+  %space0.337 = load <8 x float>, ptr %space0.336, align 4
+  %t338 = fmul <8 x float> %space0.337, splat (float 0x3FC6A09E60000000)
+  %safe.339 = load <8 x float>, ptr %safe.226, align 4
+  %t340 = fsub <8 x float> %t338, %safe.339
+  %t341 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t340
+  %t342 = select <8 x i1> %t341, <8 x float> splat (float 0x4056400000000000), <8 x float> %t340
+  %t343 = fcmp olt <8 x float> %t342, splat (float 0xC05A000000000000)
+  %t344 = select <8 x i1> %t343, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t342
+  %t345 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t344, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
+  %t346 = fsub <8 x float> %t345, splat (float 0x4168000000000000)
+  %t347 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t346, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t344)
+  %t348 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t346, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t347)
+  %t349 = fmul <8 x float> %t348, %t348
+  %t350 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t348, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
+  %t351 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t350, <8 x float> %t348, <8 x float> splat (float 0x3F81112100000000))
+  %t352 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t351, <8 x float> %t348, <8 x float> splat (float 0x3FA5553820000000))
+  %t353 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t352, <8 x float> %t348, <8 x float> splat (float 0x3FC5555540000000))
+  %t354 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t353, <8 x float> %t348, <8 x float> splat (float 0x3FE0000000000000))
+  %t355 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t349, <8 x float> %t354, <8 x float> %t348)
+  %t356 = fadd <8 x float> %t355, splat (float 0x3FF0000000000000)
+  %t357 = bitcast <8 x float> %t345 to <8 x i32>
+  %t358 = sub <8 x i32> %t357, splat (i32 1262485504)
+  %t359 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t358, <8 x i32> splat (i32 -252))
+  %t360 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t359, <8 x i32> splat (i32 254))
+  %t361 = ashr <8 x i32> %t360, splat (i32 1)
+  %t362 = sub <8 x i32> %t360, %t361
+  %t363 = add <8 x i32> %t361, splat (i32 127)
+  %t364 = shl <8 x i32> %t363, splat (i32 23)
+  %t365 = bitcast <8 x i32> %t364 to <8 x float>
+  %t366 = fmul <8 x float> %t356, %t365
+  %t367 = add <8 x i32> %t362, splat (i32 127)
+  %t368 = shl <8 x i32> %t367, splat (i32 23)
+  %t369 = bitcast <8 x i32> %t368 to <8 x float>
+  %t370 = fmul <8 x float> %t366, %t369
+  %row_sum.371 = load <8 x float>, ptr %row_sum, align 4
+  %t372 = fadd <8 x float> %row_sum.371, %t265
+  store <8 x float> %t372, ptr %row_sum, align 4
+  %row_sum.373 = load <8 x float>, ptr %row_sum.227, align 4
+  %t374 = fadd <8 x float> %row_sum.373, %t300
+  store <8 x float> %t374, ptr %row_sum.227, align 4
+  %row_sum.375 = load <8 x float>, ptr %row_sum.228, align 4
+  %t376 = fadd <8 x float> %row_sum.375, %t335
+  store <8 x float> %t376, ptr %row_sum.228, align 4
+  %row_sum.377 = load <8 x float>, ptr %row_sum.229, align 4
+  %t378 = fadd <8 x float> %row_sum.377, %t370
+  store <8 x float> %t378, ptr %row_sum.229, align 4
+  store <8 x float> %t265, ptr %space0.231, align 4
+  store <8 x float> %t300, ptr %space0.266, align 4
+  store <8 x float> %t335, ptr %space0.301, align 4
+  store <8 x float> %t370, ptr %space0.336, align 4
   br label %column_1.again
 column_1.again:
   %column_1.next = add nuw nsw i64 %column_1, 1
-  %t368 = icmp slt i64 %column_1.next, 64
-  br i1 %t368, label %column_1.loop, label %column_1.end
+  %t379 = icmp slt i64 %column_1.next, 64
+  br i1 %t379, label %column_1.loop, label %column_1.end
 column_1.end:
   ; loop 19, straight
-  %row_sum.369 = load <8 x float>, ptr %row_sum, align 4
-  %row_sum.370 = load <8 x float>, ptr %row_sum.216, align 4
-  %row_sum.371 = load <8 x float>, ptr %row_sum.217, align 4
-  %row_sum.372 = load <8 x float>, ptr %row_sum.218, align 4
-  store <8 x float> %row_sum.369, ptr %sum1, align 4
-  %sum1.373 = getelementptr float, ptr %sum1, i64 8
-  store <8 x float> %row_sum.370, ptr %sum1.373, align 4
-  %sum1.374 = getelementptr float, ptr %sum1, i64 16
-  store <8 x float> %row_sum.371, ptr %sum1.374, align 4
-  %sum1.375 = getelementptr float, ptr %sum1, i64 24
-  store <8 x float> %row_sum.372, ptr %sum1.375, align 4
-  %in2.377 = getelementptr float, ptr %in2, i64 %t89
+  %row_sum.380 = load <8 x float>, ptr %row_sum, align 4
+  %row_sum.381 = load <8 x float>, ptr %row_sum.227, align 4
+  %row_sum.382 = load <8 x float>, ptr %row_sum.228, align 4
+  %row_sum.383 = load <8 x float>, ptr %row_sum.229, align 4
+  store <8 x float> %row_sum.380, ptr %sum1, align 4
+  %sum1.384 = getelementptr float, ptr %sum1, i64 8
+  store <8 x float> %row_sum.381, ptr %sum1.384, align 4
+  %sum1.385 = getelementptr float, ptr %sum1, i64 16
+  store <8 x float> %row_sum.382, ptr %sum1.385, align 4
+  %sum1.386 = getelementptr float, ptr %sum1, i64 24
+  store <8 x float> %row_sum.383, ptr %sum1.386, align 4
+  %in2.388 = getelementptr float, ptr %in2, i64 %t89
   br label %j_3.enter
 j_3.enter:
   br label %j_3.loop
 j_3.loop:  ; inner loop 20: values0 = in2
   %j_3 = phi i64 [0, %j_3.enter], [%j_3.next, %j_3.again]
   ; loop 21, straight
-  %t376 = mul i64 %j_3, 32
-  %in2.378 = getelementptr float, ptr %in2.377, i64 %t376
-  %in2.379 = load <8 x float>, ptr %in2.378, align 4
-  %in2.380 = getelementptr float, ptr %in2.378, i64 8
-  %in2.381 = load <8 x float>, ptr %in2.380, align 4
-  %in2.382 = getelementptr float, ptr %in2.378, i64 16
-  %in2.383 = load <8 x float>, ptr %in2.382, align 4
-  %in2.384 = getelementptr float, ptr %in2.378, i64 24
-  %in2.385 = load <8 x float>, ptr %in2.384, align 4
-  %values0.386 = getelementptr float, ptr %values0, i64 %t376
-  store <8 x float> %in2.379, ptr %values0.386, align 4
-  %values0.387 = getelementptr float, ptr %values0.386, i64 8
-  store <8 x float> %in2.381, ptr %values0.387, align 4
-  %values0.388 = getelementptr float, ptr %values0.386, i64 16
-  store <8 x float> %in2.383, ptr %values0.388, align 4
-  %values0.389 = getelementptr float, ptr %values0.386, i64 24
-  store <8 x float> %in2.385, ptr %values0.389, align 4
+  %t387 = mul i64 %j_3, 32
+  %in2.389 = getelementptr float, ptr %in2.388, i64 %t387
+  %in2.390 = load <8 x float>, ptr %in2.389, align 4
+  %in2.391 = getelementptr float, ptr %in2.389, i64 8
+  %in2.392 = load <8 x float>, ptr %in2.391, align 4
+  %in2.393 = getelementptr float, ptr %in2.389, i64 16
+  %in2.394 = load <8 x float>, ptr %in2.393, align 4
+  %in2.395 = getelementptr float, ptr %in2.389, i64 24
+  %in2.396 = load <8 x float>, ptr %in2.395, align 4
+  %values0.397 = getelementptr float, ptr %values0, i64 %t387
+  store <8 x float> %in2.390, ptr %values0.397, align 4
+  %values0.398 = getelementptr float, ptr %values0.397, i64 8
+  store <8 x float> %in2.392, ptr %values0.398, align 4
+  %values0.399 = getelementptr float, ptr %values0.397, i64 16
+  store <8 x float> %in2.394, ptr %values0.399, align 4
+  %values0.400 = getelementptr float, ptr %values0.397, i64 24
+  store <8 x float> %in2.396, ptr %values0.400, align 4
   br label %j_3.again
 j_3.again:
   %j_3.next = add nuw nsw i64 %j_3, 1
-  %t390 = icmp slt i64 %j_3.next, 64
-  br i1 %t390, label %j_3.loop, label %j_3.end
+  %t401 = icmp slt i64 %j_3.next, 64
+  br i1 %t401, label %j_3.loop, label %j_3.end
 j_3.end:
-  %acc_1.391 = getelementptr float, ptr %acc_1, i64 8
-  %acc_1.392 = getelementptr float, ptr %acc_1, i64 16
-  %acc_1.393 = getelementptr float, ptr %acc_1, i64 24
-  %acc_1.394 = getelementptr float, ptr %acc_1, i64 32
-  %acc_1.395 = getelementptr float, ptr %acc_1, i64 40
-  %acc_1.396 = getelementptr float, ptr %acc_1, i64 48
-  %acc_1.397 = getelementptr float, ptr %acc_1, i64 56
+  %acc_1.402 = getelementptr float, ptr %acc_1, i64 8
+  %acc_1.403 = getelementptr float, ptr %acc_1, i64 16
+  %acc_1.404 = getelementptr float, ptr %acc_1, i64 24
+  %acc_1.405 = getelementptr float, ptr %acc_1, i64 32
+  %acc_1.406 = getelementptr float, ptr %acc_1, i64 40
+  %acc_1.407 = getelementptr float, ptr %acc_1, i64 48
+  %acc_1.408 = getelementptr float, ptr %acc_1, i64 56
   br label %tile_1.enter
 tile_1.enter:
   br label %tile_1.loop
 tile_1.loop:  ; loop 22
   %tile_1 = phi i64 [0, %tile_1.enter], [%tile_1.next, %tile_1.again]
-  %t398 = mul i64 %tile_1, 4
-  %space0.400 = getelementptr float, ptr %space0, i64 %t398
-  %t442 = mul i64 %tile_1, 128
-  %sums0.443 = getelementptr float, ptr %sums0, i64 %t442
+  %t409 = mul i64 %tile_1, 4
+  %space0.411 = getelementptr float, ptr %space0, i64 %t409
+  %t453 = mul i64 %tile_1, 128
+  %sums0.454 = getelementptr float, ptr %sums0, i64 %t453
   br label %lanes_2.enter
 lanes_2.enter:
   br label %lanes_2.loop
 lanes_2.loop:  ; loop 23
   %lanes_2 = phi i64 [0, %lanes_2.enter], [%lanes_2.next, %lanes_2.again]
   store <8 x float> splat (float 0x0000000000000000), ptr %acc_1, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.391, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.392, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.393, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.394, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.395, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.396, align 4
-  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.397, align 4
-  %t403 = mul i64 %lanes_2, 16
-  %values0.404 = getelementptr float, ptr %values0, i64 %t403
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.402, align 4
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.403, align 4
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.404, align 4
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.405, align 4
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.406, align 4
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.407, align 4
+  store <8 x float> splat (float 0x0000000000000000), ptr %acc_1.408, align 4
+  %t414 = mul i64 %lanes_2, 16
+  %values0.415 = getelementptr float, ptr %values0, i64 %t414
   br label %k_2.enter
 k_2.enter:
   br label %k_2.loop
@@ -623,138 +639,159 @@ k_2.loop:  ; inner loop 24: acc += space0 * values0
   %k_2 = phi i64 [0, %k_2.enter], [%k_2.next, %k_2.again]
   ; loop 25, i_1 = 0
   ; loop 26, straight
-  %t399 = mul i64 %k_2, 32
-  %space0.401 = getelementptr float, ptr %space0.400, i64 %t399
-  %space0.402 = load float, ptr %space0.401, align 4
-  %values0.405 = getelementptr float, ptr %values0.404, i64 %t399
-  %values0.406 = load <8 x float>, ptr %values0.405, align 4
-  %values0.407 = getelementptr float, ptr %values0.405, i64 8
-  %values0.408 = load <8 x float>, ptr %values0.407, align 4
-  %acc_1.409 = load <8 x float>, ptr %acc_1, align 4
-  %t410 = insertelement <8 x float> poison, float %space0.402, i64 0
-  %t411 = shufflevector <8 x float> %t410, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t412 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t411, <8 x float> %values0.406, <8 x float> %acc_1.409)
-  store <8 x float> %t412, ptr %acc_1, align 4
-  %acc_1.413 = load <8 x float>, ptr %acc_1.391, align 4
-  %t414 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t411, <8 x float> %values0.408, <8 x float> %acc_1.413)
-  store <8 x float> %t414, ptr %acc_1.391, align 4
+  %t410 = mul i64 %k_2, 32
+  %space0.412 = getelementptr float, ptr %space0.411, i64 %t410
+  %space0.413 = load float, ptr %space0.412, align 4
+  %values0.416 = getelementptr float, ptr %values0.415, i64 %t410
+  %values0.417 = load <8 x float>, ptr %values0.416, align 4
+  %values0.418 = getelementptr float, ptr %values0.416, i64 8
+  %values0.419 = load <8 x float>, ptr %values0.418, align 4
+  %acc_1.420 = load <8 x float>, ptr %acc_1, align 4
+  %t421 = insertelement <8 x float> poison, float %space0.413, i64 0
+  %t422 = shufflevector <8 x float> %t421, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t423 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t422, <8 x float> %values0.417, <8 x float> %acc_1.420)
+  store <8 x float> %t423, ptr %acc_1, align 4
+  %acc_1.424 = load <8 x float>, ptr %acc_1.402, align 4
+  %t425 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t422, <8 x float> %values0.419, <8 x float> %acc_1.424)
+  store <8 x float> %t425, ptr %acc_1.402, align 4
   ; loop 25, i_1 = 1
-  %space0.415 = getelementptr float, ptr %space0.401, i64 1
-  %space0.416 = load float, ptr %space0.415, align 4
-  %acc_1.417 = load <8 x float>, ptr %acc_1.392, align 4
-  %t418 = insertelement <8 x float> poison, float %space0.416, i64 0
-  %t419 = shufflevector <8 x float> %t418, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t420 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t419, <8 x float> %values0.406, <8 x float> %acc_1.417)
-  store <8 x float> %t420, ptr %acc_1.392, align 4
-  %acc_1.421 = load <8 x float>, ptr %acc_1.393, align 4
-  %t422 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t419, <8 x float> %values0.408, <8 x float> %acc_1.421)
-  store <8 x float> %t422, ptr %acc_1.393, align 4
+  %space0.426 = getelementptr float, ptr %space0.412, i64 1
+  %space0.427 = load float, ptr %space0.426, align 4
+  %acc_1.428 = load <8 x float>, ptr %acc_1.403, align 4
+  %t429 = insertelement <8 x float> poison, float %space0.427, i64 0
+  %t430 = shufflevector <8 x float> %t429, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t431 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t430, <8 x float> %values0.417, <8 x float> %acc_1.428)
+  store <8 x float> %t431, ptr %acc_1.403, align 4
+  %acc_1.432 = load <8 x float>, ptr %acc_1.404, align 4
+  %t433 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t430, <8 x float> %values0.419, <8 x float> %acc_1.432)
+  store <8 x float> %t433, ptr %acc_1.404, align 4
   ; loop 25, i_1 = 2
-  %space0.423 = getelementptr float, ptr %space0.401, i64 2
-  %space0.424 = load float, ptr %space0.423, align 4
-  %acc_1.425 = load <8 x float>, ptr %acc_1.394, align 4
-  %t426 = insertelement <8 x float> poison, float %space0.424, i64 0
-  %t427 = shufflevector <8 x float> %t426, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t428 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t427, <8 x float> %values0.406, <8 x float> %acc_1.425)
-  store <8 x float> %t428, ptr %acc_1.394, align 4
-  %acc_1.429 = load <8 x float>, ptr %acc_1.395, align 4
-  %t430 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t427, <8 x float> %values0.408, <8 x float> %acc_1.429)
-  store <8 x float> %t430, ptr %acc_1.395, align 4
+  %space0.434 = getelementptr float, ptr %space0.412, i64 2
+  %space0.435 = load float, ptr %space0.434, align 4
+  %acc_1.436 = load <8 x float>, ptr %acc_1.405, align 4
+  %t437 = insertelement <8 x float> poison, float %space0.435, i64 0
+  %t438 = shufflevector <8 x float> %t437, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t439 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t438, <8 x float> %values0.417, <8 x float> %acc_1.436)
+  store <8 x float> %t439, ptr %acc_1.405, align 4
+  %acc_1.440 = load <8 x float>, ptr %acc_1.406, align 4
+  %t441 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t438, <8 x float> %values0.419, <8 x float> %acc_1.440)
+  store <8 x float> %t441, ptr %acc_1.406, align 4
   ; loop 25, i_1 = 3
-  %space0.431 = getelementptr float, ptr %space0.401, i64 3
-  %space0.432 = load float, ptr %space0.431, align 4
-  %acc_1.433 = load <8 x float>, ptr %acc_1.396, align 4
-  %t434 = insertelement <8 x float> poison, float %space0.432, i64 0
-  %t435 = shufflevector <8 x float> %t434, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t436 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t435, <8 x float> %values0.406, <8 x float> %acc_1.433)
-  store <8 x float> %t436, ptr %acc_1.396, align 4
-  %acc_1.437 = load <8 x float>, ptr %acc_1.397, align 4
-  %t438 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t435, <8 x float> %values0.408, <8 x float> %acc_1.437)
-  store <8 x float> %t438, ptr %acc_1.397, align 4
+  %space0.442 = getelementptr float, ptr %space0.412, i64 3
+  %space0.443 = load float, ptr %space0.442, align 4
+  %acc_1.444 = load <8 x float>, ptr %acc_1.407, align 4
+  %t445 = insertelement <8 x float> poison, float %space0.443, i64 0
+  %t446 = shufflevector <8 x float> %t445, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t447 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t446, <8 x float> %values0.417, <8 x float> %acc_1.444)
+  store <8 x float> %t447, ptr %acc_1.407, align 4
+  %acc_1.448 = load <8 x float>, ptr %acc_1.408, align 4
+  %t449 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t446, <8 x float> %values0.419, <8 x float> %acc_1.448)
+  store <8 x float> %t449, ptr %acc_1.408, align 4
   br label %k_2.again
 k_2.again:
   %k_2.next = add nuw nsw i64 %k_2, 1
-  %t439 = icmp slt i64 %k_2.next, 64
-  br i1 %t439, label %k_2.loop, label %k_2.end
+  %t450 = icmp slt i64 %k_2.next, 64
+  br i1 %t450, label %k_2.loop, label %k_2.end
 k_2.end:
   ; loop 27, i_1 = 0
   ; loop 28, straight
-  %acc_1.440 = load <8 x float>, ptr %acc_1, align 4
-  %acc_1.441 = load <8 x float>, ptr %acc_1.391, align 4
-  %sums0.444 = getelementptr float, ptr %sums0.443, i64 %t403
-  store <8 x float> %acc_1.440, ptr %sums0.444, align 4
-  %sums0.445 = getelementptr float, ptr %sums0.444, i64 8
-  store <8 x float> %acc_1.441, ptr %sums0.445, align 4
+  %acc_1.451 = load <8 x float>, ptr %acc_1, align 4
+  %acc_1.452 = load <8 x float>, ptr %acc_1.402, align 4
+  %sums0.455 = getelementptr float, ptr %sums0.454, i64 %t414
+  store <8 x float> %acc_1.451, ptr %sums0.455, align 4
+  %sums0.456 = getelementptr float, ptr %sums0.455, i64 8
+  store <8 x float> %acc_1.452, ptr %sums0.456, align 4
   ; loop 27, i_1 = 1
-  %acc_1.446 = load <8 x float>, ptr %acc_1.392, align 4
-  %acc_1.447 = load <8 x float>, ptr %acc_1.393, align 4
-  %sums0.448 = getelementptr float, ptr %sums0.444, i64 32
-  store <8 x float> %acc_1.446, ptr %sums0.448, align 4
-  %sums0.449 = getelementptr float, ptr %sums0.444, i64 40
-  store <8 x float> %acc_1.447, ptr %sums0.449, align 4
+  %acc_1.457 = load <8 x float>, ptr %acc_1.403, align 4
+  %acc_1.458 = load <8 x float>, ptr %acc_1.404, align 4
+  %sums0.459 = getelementptr float, ptr %sums0.455, i64 32
+  store <8 x float> %acc_1.457, ptr %sums0.459, align 4
+  %sums0.460 = getelementptr float, ptr %sums0.455, i64 40
+  store <8 x float> %acc_1.458, ptr %sums0.460, align 4
   ; loop 27, i_1 = 2
-  %acc_1.450 = load <8 x float>, ptr %acc_1.394, align 4
-  %acc_1.451 = load <8 x float>, ptr %acc_1.395, align 4
-  %sums0.452 = getelementptr float, ptr %sums0.444, i64 64
-  store <8 x float> %acc_1.450, ptr %sums0.452, align 4
-  %sums0.453 = getelementptr float, ptr %sums0.444, i64 72
-  store <8 x float> %acc_1.451, ptr %sums0.453, align 4
+  %acc_1.461 = load <8 x float>, ptr %acc_1.405, align 4
+  %acc_1.462 = load <8 x float>, ptr %acc_1.406, align 4
+  %sums0.463 = getelementptr float, ptr %sums0.455, i64 64
+  store <8 x float> %acc_1.461, ptr %sums0.463, align 4
+  %sums0.464 = getelementptr float, ptr %sums0.455, i64 72
+  store <8 x float> %acc_1.462, ptr %sums0.464, align 4
   ; loop 27, i_1 = 3
-  %acc_1.454 = load <8 x float>, ptr %acc_1.396, align 4
-  %acc_1.455 = load <8 x float>, ptr %acc_1.397, align 4
-  %sums0.456 = getelementptr float, ptr %sums0.444, i64 96
-  store <8 x float> %acc_1.454, ptr %sums0.456, align 4
-  %sums0.457 = getelementptr float, ptr %sums0.444, i64 104
-  store <8 x float> %acc_1.455, ptr %sums0.457, align 4
+  %acc_1.465 = load <8 x float>, ptr %acc_1.407, align 4
+  %acc_1.466 = load <8 x float>, ptr %acc_1.408, align 4
+  %sums0.467 = getelementptr float, ptr %sums0.455, i64 96
+  store <8 x float> %acc_1.465, ptr %sums0.467, align 4
+  %sums0.468 = getelementptr float, ptr %sums0.455, i64 104
+  store <8 x float> %acc_1.466, ptr %sums0.468, align 4
   br label %lanes_2.again
 lanes_2.again:
   %lanes_2.next = add nuw nsw i64 %lanes_2, 1
-  %t458 = icmp slt i64 %lanes_2.next, 2
-  br i1 %t458, label %lanes_2.loop, label %lanes_2.end
+  %t469 = icmp slt i64 %lanes_2.next, 2
+  br i1 %t469, label %lanes_2.loop, label %lanes_2.end
 lanes_2.end:
   br label %tile_1.again
 tile_1.again:
   %tile_1.next = add nuw nsw i64 %tile_1, 1
-  %t459 = icmp slt i64 %tile_1.next, 8
-  br i1 %t459, label %tile_1.loop, label %tile_1.end
+  %t470 = icmp slt i64 %tile_1.next, 8
+  br i1 %t470, label %tile_1.loop, label %tile_1.end
 tile_1.end:
-  %out0.477 = getelementptr float, ptr %out0, i64 %t5
+  ; loop 29, straight
+  %max0.471 = load <8 x float>, ptr %max0, align 4
+  %t472 = fcmp oeq <8 x float> %max0.471, splat (float 0xFFF0000000000000)
+  %sum1.473 = load <8 x float>, ptr %sum1, align 4
+  %t474 = select <8 x i1> %t472, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %sum1.473
+  %max0.475 = load <8 x float>, ptr %max0.213, align 4
+  %t476 = fcmp oeq <8 x float> %max0.475, splat (float 0xFFF0000000000000)
+  %sum1.477 = load <8 x float>, ptr %sum1.384, align 4
+  %t478 = select <8 x i1> %t476, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %sum1.477
+  %max0.479 = load <8 x float>, ptr %max0.214, align 4
+  %t480 = fcmp oeq <8 x float> %max0.479, splat (float 0xFFF0000000000000)
+  %sum1.481 = load <8 x float>, ptr %sum1.385, align 4
+  %t482 = select <8 x i1> %t480, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %sum1.481
+  %max0.483 = load <8 x float>, ptr %max0.215, align 4
+  %t484 = fcmp oeq <8 x float> %max0.483, splat (float 0xFFF0000000000000)
+  %sum1.485 = load <8 x float>, ptr %sum1.386, align 4
+  %t486 = select <8 x i1> %t484, <8 x float> splat (float 0x7FF8000000000000), <8 x float> %sum1.485
+  store <8 x float> %t474, ptr %sum1, align 4
+  store <8 x float> %t478, ptr %sum1.384, align 4
+  store <8 x float> %t482, ptr %sum1.385, align 4
+  store <8 x float> %t486, ptr %sum1.386, align 4
+  %out0.504 = getelementptr float, ptr %out0, i64 %t5
   br label %line.enter
 line.enter:
   br label %line.loop
-line.loop:  ; inner loop 29: out0 = sums0 / sum1
+line.loop:  ; inner loop 30: out0 = sums0 / sum1
   %line = phi i64 [0, %line.enter], [%line.next, %line.again]
-  ; loop 30, straight
-  %t460 = mul i64 %line, 32
-  %sums0.461 = getelementptr float, ptr %sums0, i64 %t460
-  %sums0.462 = load <8 x float>, ptr %sums0.461, align 4
-  %sum1.463 = getelementptr float, ptr %sum1, i64 %line
-  %sum1.464 = load float, ptr %sum1.463, align 4
-  %t465 = insertelement <8 x float> poison, float %sum1.464, i64 0
-  %t466 = shufflevector <8 x float> %t465, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t467 = fdiv <8 x float> %sums0.462, %t466
-  %sums0.468 = getelementptr float, ptr %sums0.461, i64 8
-  %sums0.469 = load <8 x float>, ptr %sums0.468, align 4
-  %t470 = fdiv <8 x float> %sums0.469, %t466
-  %sums0.471 = getelementptr float, ptr %sums0.461, i64 16
-  %sums0.472 = load <8 x float>, ptr %sums0.471, align 4
-  %t473 = fdiv <8 x float> %sums0.472, %t466
-  %sums0.474 = getelementptr float, ptr %sums0.461, i64 24
-  %sums0.475 = load <8 x float>, ptr %sums0.474, align 4
-  %t476 = fdiv <8 x float> %sums0.475, %t466
-  %out0.478 = getelementptr float, ptr %out0.477, i64 %t460
-  store <8 x float> %t467, ptr %out0.478, align 4
-  %out0.479 = getelementptr float, ptr %out0.478, i64 8
-  store <8 x float> %t470, ptr %out0.479, align 4
-  %out0.480 = getelementptr float, ptr %out0.478, i64 16
-  store <8 x float> %t473, ptr %out0.480, align 4
-  %out0.481 = getelementptr float, ptr %out0.478, i64 24
-  store <8 x float> %t476, ptr %out0.481, align 4
+  ; loop 31, straight
+  %t487 = mul i64 %line, 32
+  %sums0.488 = getelementptr float, ptr %sums0, i64 %t487
+  %sums0.489 = load <8 x float>, ptr %sums0.488, align 4
+  %sum1.490 = getelementptr float, ptr %sum1, i64 %line
+  %sum1.491 = load float, ptr %sum1.490, align 4
+  %t492 = insertelement <8 x float> poison, float %sum1.491, i64 0
+  %t493 = shufflevector <8 x float> %t492, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t494 = fdiv <8 x float> %sums0.489, %t493
+  %sums0.495 = getelementptr float, ptr %sums0.488, i64 8
+  %sums0.496 = load <8 x float>, ptr %sums0.495, align 4
+  %t497 = fdiv <8 x float> %sums0.496, %t493
+  %sums0.498 = getelementptr float, ptr %sums0.488, i64 16
+  %sums0.499 = load <8 x float>, ptr %sums0.498, align 4
+  %t500 = fdiv <8 x float> %sums0.499, %t493
+  %sums0.501 = getelementptr float, ptr %sums0.488, i64 24
+  %sums0.502 = load <8 x float>, ptr %sums0.501, align 4
+  %t503 = fdiv <8 x float> %sums0.502, %t493
+  %out0.505 = getelementptr float, ptr %out0.504, i64 %t487
+  store <8 x float> %t494, ptr %out0.505, align 4
+  %out0.506 = getelementptr float, ptr %out0.505, i64 8
+  store <8 x float> %t497, ptr %out0.506, align 4
+  %out0.507 = getelementptr float, ptr %out0.505, i64 16
+  store <8 x float> %t500, ptr %out0.507, align 4
+  %out0.508 = getelementptr float, ptr %out0.505, i64 24
+  store <8 x float> %t503, ptr %out0.508, align 4
   br label %line.again
 line.again:
   %line.next = add nuw nsw i64 %line, 1
-  %t482 = icmp slt i64 %line.next, 32
-  br i1 %t482, label %line.loop, label %line.end
+  %t509 = icmp slt i64 %line.next, 32
+  br i1 %t509, label %line.loop, label %line.end
 line.end:
   ret void
 }
