@@ -107,7 +107,7 @@ def mean_loss(model: CharTransformer, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
     return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
 
 
-@wf.jit
+@wf.jit(dynamic={"x": {0: "batch"}, "y": {0: "batch"}})  # one program for the last batch, too
 def train_step(
     model: CharTransformer, optimizer: nn.optim.AdamW, x: wf.Tensor, y: wf.Tensor
 ) -> wf.Tensor:
@@ -145,15 +145,15 @@ def train_epoch(
     data: DataLoader,
     bar: Progress,
 ) -> float:
-    """The mean loss over the batches."""
+    """The mean loss of a character."""
     total = 0.0
     with bar:
         for x, y in data:
             loss = train_step(model, optimizer, x, y).item()
             schedule.step()
             bar.update(1, loss)
-            total += loss
-    return total / len(data)
+            total += loss * len(x)
+    return total / len(data.dataset)
 
 
 @wf.jit
@@ -264,7 +264,7 @@ def main(argv: Sequence[str] | None = None) -> float:
         f" {args.text or 'an embedded grammar'}"
     )
     model = CharTransformer(len(vocabulary), args.context, args.dim, args.heads, args.layers)
-    data = DataLoader(train, min(args.batch_size, len(train)), shuffle=True, drop_last=True)
+    data = DataLoader(train, args.batch_size, shuffle=True)
     optimizer = nn.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.1)
     schedule = nn.optim.LambdaLR(optimizer, lambda step: rate(step, args.decay))
     training = common.Training(

@@ -51,7 +51,7 @@ def normalised(images: wf.Tensor) -> wf.Tensor:
 
 
 # without it, the same results and numbers; with it, no Python between the kernels nor around them
-@wf.jit
+@wf.jit(dynamic={"images": {0: "batch"}, "labels": {0: "batch"}})  # one program for all sizes
 def train_step(
     model: LeNet, optimizer: wf.nn.optim.Adam, images: wf.Tensor, labels: wf.Tensor
 ) -> wf.Tensor:
@@ -69,9 +69,8 @@ def count_right(model: LeNet, images: wf.Tensor, labels: wf.Tensor) -> wf.Tensor
 
 
 def loader(data: Images, batch_size: int, training: bool) -> DataLoader:
-    """Minibatches: for training in random order and all of one size, so that one program is
-    compiled."""
-    return DataLoader(data, min(batch_size, len(data)), shuffle=training, drop_last=training)
+    """Minibatches, for training in random order; the last one is as small as it comes."""
+    return DataLoader(data, batch_size, shuffle=training)
 
 
 def accuracy(model: LeNet, data: Images) -> float:

@@ -90,7 +90,10 @@ class Encoded(Dataset):
         return np.ascontiguousarray(self.tokens[rows, :length]), self.labels[rows]
 
 
-@wf.jit
+SENTENCES = {"tokens": {0: "batch", 1: "length"}}
+
+
+@wf.jit(dynamic=SENTENCES | {"labels": {0: "batch"}})  # one program for all sizes
 def train_step(
     model: SentimentCNN, optimizer: nn.optim.Adam, tokens: wf.Tensor, labels: wf.Tensor
 ) -> wf.Tensor:
@@ -102,7 +105,7 @@ def train_step(
     return loss
 
 
-@wf.jit
+@wf.jit(dynamic=SENTENCES)
 def scores(model: SentimentCNN, tokens: wf.Tensor) -> wf.Tensor:
     """The probability of praise."""
     return F.softmax(model(tokens), axis=1)[:, 1]
