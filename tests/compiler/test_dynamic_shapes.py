@@ -33,7 +33,8 @@ SIZES = (64, 67, 2, 3, 5, 16, 33, 100, 257, 1000)
 
 @pytest.fixture(autouse=True)
 def programs(monkeypatch: pytest.MonkeyPatch) -> program_table.Programs:
-    """None is there, nor on disk."""
+    """None is there, nor on disk, and nothing is pending."""
+    (wf.zeros(1) + 1).realize()
     made = program_table.Programs()
     monkeypatch.setattr(program_table, "_programs", made)
     monkeypatch.setattr(on_disk, "found", lambda structure: None)

@@ -17,7 +17,8 @@ from weft.frontend.lazy.program_table import statistics
 
 @pytest.fixture(autouse=True)
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None is there, nor on disk."""
+    """None is there, nor on disk, and nothing is pending."""
+    (wf.zeros(1) + 1).realize()
     monkeypatch.setattr(program_table, "_programs", program_table.Programs())
     monkeypatch.setattr(on_disk, "found", lambda structure: None)
 
