@@ -202,6 +202,14 @@ def test_one_program_adds_up_few_and_many_terms_of_a_row() -> None:
     assert compiled(case, (64, 67, 3, 1024, 1025, 2048, 2049, 2100, 4097)) == 2
 
 
+def test_a_kernel_of_rows_sums_over_them_whatever_their_length() -> None:
+    def case(n: int) -> wf.Tensor:
+        x = random(300, n).softmax(1)
+        return wf.concat([x.sum(0), (x * x).sum(1)])
+
+    assert compiled(case, (100, 200, 64, 128)) == 2
+
+
 def test_a_size_that_guards_exclude_has_a_program_of_its_own() -> None:
     """Sums of squares of millions of elements are cut in other ways."""
 
