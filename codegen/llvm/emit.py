@@ -256,7 +256,8 @@ class Emitter(Simple):
 
     def lanes_loop(self, s: For) -> None:
         n, w = self.trips(s), self.fn.plan.widths[s.var]
-        if not isinstance(s.extent, Param) and is_same(s.extent, 1):
+        # partial sums are added up in the same order, however many terms there are
+        if not s.apart and not isinstance(s.extent, Param) and is_same(s.extent, 1):
             with self.maybe(self.unless_empty(n)):
                 self.body(self.substituted(s, 0) if n.text != "0" else [])
         elif straight_groups(s, w) is not None:

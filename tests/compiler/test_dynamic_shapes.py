@@ -188,6 +188,23 @@ def test_two_programs_serve_all_sizes_with_the_bits_of_their_own(name: str) -> N
     assert compiled(CASES[name], SIZES) == 2
 
 
+def test_one_program_adds_up_few_and_many_terms_of_a_row() -> None:
+    """In a loop over the lanes or in blocks, of which the last may have a single term."""
+
+    def case(n: int) -> wf.Tensor:
+        return (random(5, n) * 2).sum(1)
+
+    assert compiled(case, (64, 67, 3, 1024, 1025, 2048, 2049, 2100, 4097)) == 2
+
+
+def test_a_kernel_of_rows_sums_over_them_whatever_their_length() -> None:
+    def case(n: int) -> wf.Tensor:
+        x = random(300, n).softmax(1)
+        return wf.concat([x.sum(0), (x * x).sum(1)])
+
+    assert compiled(case, (100, 200, 64, 128)) == 2
+
+
 def test_a_size_that_guards_exclude_has_a_program_of_its_own() -> None:
     """Sums of squares of millions of elements are cut in other ways."""
 

@@ -135,6 +135,23 @@ def multiplies_turned(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     return x.mT @ by, (axes[1], columns)
 
 
+def attends(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Each of its last axis but one to a value of other places; its gradient, too, at times."""
+    if len(axes) < 2:
+        return None
+    *batch, rows, terms = axes
+    keys, width = g.axis(), g.random.choice((terms, (16,)))
+    key, value = g.leaf((*batch, keys, terms))[0], g.leaf((*batch, keys, width))[0]
+    how: dict[str, Any] = g.random.choice(
+        ({}, {"is_causal": True}, {"attn_mask": g.leaf((rows, keys))[0] > -1})
+    )
+    if g.random.random() < 0.7:
+        return F.scaled_dot_product_attention(x, key, value, **how), (*batch, rows, width)
+    leaf = key.requires_grad_()
+    (F.scaled_dot_product_attention(x, leaf, value, **how) * 0.5).sum().backward()
+    return None if leaf.grad is None else (leaf.grad, (*batch, keys, terms))
+
+
 def turns(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     order = list(range(len(axes)))
     g.random.shuffle(order)
@@ -215,7 +232,7 @@ def kernel_gradients(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
 MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
     maps, maps, meets, meets, reduces, reduces, softmaxes, multiplies, multiplies_turned, turns,
     joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all, convolves, convolves,
-    kernel_gradients,
+    kernel_gradients, attends, attends,
 )  # fmt: skip
 
 
