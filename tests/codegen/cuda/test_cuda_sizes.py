@@ -4,6 +4,7 @@ size, on the emulated device."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -25,12 +26,16 @@ SIZES = (64, 67, 33, 100, 257, 700)
 
 @pytest.fixture(autouse=True)
 def programs(monkeypatch: pytest.MonkeyPatch) -> program_table.Programs:
-    """None is there, nor on disk."""
+    """None is there."""
     cudakit.device()
     made = program_table.Programs()
     monkeypatch.setattr(program_table, "_programs", made)
-    monkeypatch.setattr(on_disk, "found", lambda structure: None)
     return made
+
+
+@pytest.fixture
+def nothing_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_disk, "found", lambda structure: None)
 
 
 def random(*shape: int) -> wf.Tensor:
@@ -71,6 +76,7 @@ def alone(case: Case, n: int) -> np.ndarray[Any, Any]:
         return computed(case, n)
 
 
+@pytest.mark.usefixtures("nothing_on_disk")
 @pytest.mark.parametrize("name", CASES)
 def test_one_program_has_the_bits_of_each_size(name: str) -> None:
     case, before, made = CASES[name], statistics["built"], {}
@@ -81,8 +87,18 @@ def test_one_program_has_the_bits_of_each_size(name: str) -> None:
         assert made[n].tobytes() == alone(case, n).tobytes(), n
 
 
+@pytest.mark.usefixtures("nothing_on_disk")
 def test_rows_of_any_length_have_programs_of_their_own() -> None:
     before = statistics["built"]
     for n in (64, 67, 100):
         assert np.allclose(computed(lambda n: random(20, n).softmax(1), n).sum(1), 1, rtol=1e-5)
     assert statistics["built"] - before == 3
+
+
+def test_sizes_are_found_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    case = CASES["softmax"]
+    with options.override(cache_dir=tmp_path, verify=False):
+        made = {n: computed(case, n) for n in (64, 67, 100)}
+        monkeypatch.setattr(program_table, "_programs", program_table.Programs())
+        with mock.patch("weft.compiler.compile.build", side_effect=AssertionError):
+            assert computed(case, 100).tobytes() == made[100].tobytes()
