@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import isinf
 
 from ...ir.graph.graph import Node, scalar_node
 from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Term, Var
@@ -61,7 +62,7 @@ class _Arguments(Substitution):
             if name in self._taken:
                 raise NotSymbolic(f"there is another {name}")
             low = atom.bounds[0]
-            least = int(low) if low >= 0 else None
+            least = None if isinf(low) else int(low)
             self.arguments[atom] = argument(name, least, number)
         return self.arguments[atom]
 

@@ -101,6 +101,7 @@ class KernelAxes:
 
     def weigh(self, target: Lanes, in_order: bool = False) -> None:
         """What the choice of a schedule looks at. `in_order`: inner axes stay in their order."""
+        self.weighed_for = target
         self.roots = [n for s in self.probe for n in roots_of(s)]
         nodes = postorder(self.roots)
         stores = [

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from ... import options
 from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere
-from ...runtime.memory.devices import CPU
 from ..backends.kinds import current_settings
 from ..programs import on_disk
 from ..structure import Structure
@@ -58,7 +57,7 @@ Families = dict[Hashable, Family]  # in the order in which they were met last
 
 def executable(structure: Structure, families: Families | None) -> Made:
     """The program of a graph; without families one of its sizes alone."""
-    if families is None or not options.current().dynamic_shapes or structure.device != CPU:
+    if families is None or not options.current().dynamic_shapes:
         return Made(on_disk.executable(structure), structure)
     parts = apart(structure.key)
     place = _place(parts, structure)

@@ -47,6 +47,13 @@ class Var:
         return self.name
 
 
+def _is_upward(step: int) -> bool:
+    """Is it greater than 0? A symbolic one that is known not to be less counts as such."""
+    if isinstance(step, Symbolic) and is_below(-1, step):
+        return True
+    return step > 0
+
+
 class _Quotient:
     """What Div and Mod share: immutable, equal by value."""
 
@@ -249,7 +256,7 @@ class Index:
             lo = hi = self.const
             for t, c in self.terms:
                 a, b = t.bounds
-                lo, hi = (lo + c * a, hi + c * b) if c > 0 else (lo + c * b, hi + c * a)
+                lo, hi = (lo + c * a, hi + c * b) if _is_upward(c) else (lo + c * b, hi + c * a)
             self._bounds = lo, hi
         return self._bounds
 

@@ -3,6 +3,7 @@ one."""
 
 from __future__ import annotations
 
+import cudakit
 import fuzz_sizes
 import pytest
 
@@ -18,3 +19,10 @@ def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
 @pytest.mark.parametrize("first", range(SEEDS, 1040, 100))
 def test_bits_of_a_thousand_more(first: int) -> None:
     assert {s: d for s in range(first, first + 100) if (d := fuzz_sizes.differing(s))} == {}
+
+
+@cudakit.needs_compiler
+@pytest.mark.parametrize("first", range(0, 20, 10))
+def test_bits_on_a_gpu_are_those_of_a_program_of_each_size(first: int) -> None:
+    cudakit.device()
+    assert [fuzz_sizes.differing(seed, "cuda") for seed in range(first, first + 10)] == [[]] * 10

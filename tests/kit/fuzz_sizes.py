@@ -1,12 +1,14 @@
 """Random expressions over axes of several sizes: whatever program serves a size, the bits are those
 of a program of that size alone.
 
-`python tests/kit/fuzz_sizes.py COUNT [FIRST_SEED]` makes COUNT expressions, and computes each at
-FIVE sizes; prints those that differ, and how many programs were compiled.
+`python tests/kit/fuzz_sizes.py COUNT [FIRST_SEED] [--device cuda]` makes COUNT expressions, and
+computes each at FIVE sizes; prints those that differ, and how many programs were compiled. Without
+a GPU, `cuda` is the emulator.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 from collections.abc import Callable
@@ -33,8 +35,8 @@ class Expression:
     """One random expression: the same moves at any sizes of its symbols, of which there are up to
     three."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, device: str = "cpu") -> None:
+        self.seed, self.device = seed, device
         self.symbols = 1 + Random(seed).randrange(3)
 
     def sizes(self) -> list[tuple[int, ...]]:
@@ -47,12 +49,12 @@ class Expression:
 
     def at(self, sizes: tuple[int, ...]) -> list[wf.Tensor]:
         """Its results for these sizes."""
-        return _Grown(Random(self.seed), sizes).results()
+        return _Grown(Random(self.seed), sizes, self.device).results()
 
 
 class _Grown:
-    def __init__(self, random: Random, sizes: tuple[int, ...]) -> None:
-        self.random, self.symbols = random, sizes
+    def __init__(self, random: Random, sizes: tuple[int, ...], device: str) -> None:
+        self.random, self.symbols, self.device = random, sizes, device
         random.randrange(3)
         self.rng = np.random.default_rng(random.randrange(1 << 16))
         # values, each with its axes: numbers of symbols, or extents as (extent,)
@@ -82,7 +84,10 @@ class _Grown:
     def leaf(self, axes: tuple[Any, ...]) -> tuple[wf.Tensor, tuple[Any, ...]]:
         shape = [self.extent(a) for a in axes]
         array = self.rng.normal(size=shape).astype(np.float32)
-        return wf.tensor(array).realize(), axes
+        return self.placed(array), axes
+
+    def placed(self, array: Array) -> wf.Tensor:
+        return wf.tensor(array).to(self.device).realize()
 
 
 Axes = tuple[Any, ...]
@@ -192,7 +197,7 @@ def gathers(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
         return None
     rows = g.axis()
     places = g.rng.integers(0, x.shape[0], g.extent(rows))
-    return x[wf.tensor(places).realize()], (rows, *axes[1:])
+    return x[g.placed(places)], (rows, *axes[1:])
 
 
 def counts(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
@@ -240,7 +245,7 @@ def computed(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
     """Its results in memory, all by one program."""
     made = expression.at(sizes)
     wf.realize(*made)
-    return [v.numpy() for v in made]
+    return [v.cpu().numpy() for v in made]
 
 
 def alone(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
@@ -252,9 +257,9 @@ def alone(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
         return computed(expression, sizes)
 
 
-def differing(seed: int) -> list[tuple[int, ...]]:
+def differing(seed: int, device: str = "cpu") -> list[tuple[int, ...]]:
     """The sizes at which the bits of an expression differ from those of a program of its own."""
-    expression = Expression(seed)
+    expression = Expression(seed, device)
     with (
         mock.patch.object(program_table, "_programs", program_table.Programs()),
         mock.patch.object(on_disk, "found", lambda structure: None),
@@ -267,13 +272,17 @@ def differing(seed: int) -> list[tuple[int, ...]]:
     ]
 
 
-def main(count: int, first: int = 0) -> int:
+def main(count: int, first: int, device: str) -> int:
     """How many expressions differ."""
+    if device == "cuda":
+        import cudakit
+
+        cudakit.device()
     failed = 0
     for seed in range(first, first + count):
         before = statistics["laid_out"]
         try:
-            where: Any = differing(seed)
+            where: Any = differing(seed, device)
         except Exception as error:
             where = f"{type(error).__name__}: {error}"
         if where:
@@ -287,4 +296,9 @@ def main(count: int, first: int = 0) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(*map(int, sys.argv[1:]))))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", type=int)
+    parser.add_argument("first", type=int, nargs="?", default=0)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    given = parser.parse_args()
+    sys.exit(bool(main(given.count, given.first, given.device)))

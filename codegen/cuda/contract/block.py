@@ -22,7 +22,6 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Range, Var, mask_of, row_major, unravel, var
 from ....ir.loops.loop import (
     GLOBAL,
-    GRID,
     LANES,
     REG,
     SCRATCH,
@@ -38,11 +37,13 @@ from ....ir.loops.loop import (
     Stmt,
     Store,
 )
+from ....ir.symbolic.questions import is_same, is_unknown
 from ....wording import plural
 from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import cut, extent
 from ...kernels.lowered import Lowered
+from ..schedules.grid import Grid, params_of
 from .operand import Operand, Sizes, Span
 from .simt import Simt
 from .tensor import TensorCores
@@ -81,6 +82,7 @@ class _Block:
 
     def __init__(self, p: Problem, tile: Tile) -> None:
         self.p, self.tile = p, tile
+        self.grids: list[Grid] = []
         self.steps = -(-p.k // (tile.k * tile.parts))
         all_k = self.steps * tile.k * tile.parts
         rows, lanes = (
@@ -97,7 +99,7 @@ class _Block:
         )
         self.batch = tuple(extent(g) for g in p.batch)
         self.down, self.across = -(-p.m // tile.rows), -(-p.n // tile.lanes)
-        self.group = min(GROUP, self.down)
+        self.group = GROUP if is_unknown(self.down) else min(GROUP, self.down)
         self.results = prod(self.batch) * p.m * p.n
         self.parts = Buf("parts", self.dtype, tile.parts * self.results, GLOBAL)
 
@@ -115,9 +117,9 @@ class _Block:
             f"{f', k in {self.tile.parts} parts' if shared else ''}; "
             f"rows {self.row.how}, lanes {self.lane.how}; {why}"
         )
-        return Lowered(
-            Loops(p.kernel.name, buffers, (), phases, threads=tuple(threads)), (), work, text
-        )
+        params, values = params_of(self.grids)
+        loops = Loops(p.kernel.name, buffers, params, phases, threads=tuple(threads))
+        return Lowered(loops, values, work, text)
 
     def _grid(self) -> tuple[int, ...]:
         return (*self.batch, self.tile.parts, -(-self.down // self.group), self.across, self.group)
@@ -125,8 +127,9 @@ class _Block:
     def _phase(self) -> For:
         """A block for each tile; neighbours share lanes, of which a group of rows finds what it
         needs in the level-2 cache."""
-        g = Var("g", prod(self._grid()))
-        *batch, part, group, lane_tile, row_tile = unravel(var(g), self._grid())
+        shape = self._grid()
+        g = self._grid_of(shape, self.tile.rows * self.tile.lanes)
+        *batch, part, group, lane_tile, row_tile = unravel(var(g.variable), shape)
         tile_row = group * self.group + row_tile
         span = Span(
             spread_groups(self.p.batch, batch),
@@ -140,7 +143,11 @@ class _Block:
             *self._leave(span, row_major(batch, self.batch), part),
         ]
         inside = mask_of([Range(tile_row, 0, self.down)])
-        return For(g, g.extent, GRID, [If(inside, body)] if inside else body)
+        return g.phase([If(inside, body)] if inside else body)
+
+    def _grid_of(self, shape: tuple[int, ...], size: int) -> Grid:
+        self.grids.append(Grid(prod(shape), size, f"blocks{len(self.grids)}"))
+        return self.grids[-1]
 
     # ------------------------------------------------------------ results
 
@@ -164,7 +171,7 @@ class _Block:
             self._vector(),
             *cut(span.first_lane, self.p.n, lane.extent),
         )
-        if self.p.m % self.tile.rows:
+        if not is_same(self.p.m % self.tile.rows, 0):
             line = If(mask_of([Range(first, 0, self.p.m)]), [line])
         write = For(row, row.extent, WARPS, [line])
         each = [core.leave(var(piece), sums, pitch), write]
@@ -189,22 +196,23 @@ class _Block:
     def _vector(self) -> int:
         """Neighbouring results that a thread stores at a time."""
         last = self.p.lanes[-1]
-        if extent(last) % VECTOR:
+        if not is_same(extent(last) % VECTOR, 0):
             return 1
         stored = self.p.epilogue(self.p.itself, load(Buf("sum", self.dtype, 1, REG), Index()))
-        return (
-            VECTOR
-            if self.tile.parts > 1 or all(q.at(at).coef(last[-1]) == 1 for q, at, _ in stored)
-            else 1
-        )
+        neighbours = all(is_same(q.at(at).coef(last[-1]), 1) for q, at, _ in stored)
+        return VECTOR if self.tile.parts > 1 or neighbours else 1
 
     def _add_parts(self) -> For:
         """The last phase: the parts of each sum in order, then the outputs."""
         p = self.p
         each = p.m * p.n
         shape = (*self.batch, -(-each // ADDING))
-        g, lane, part = Var("g", prod(shape)), Var("lane", ADDING), Var("part", self.tile.parts)
-        *batch, chunk = unravel(var(g), shape)
+        g, lane, part = (
+            self._grid_of(shape, ADDING),
+            Var("lane", ADDING),
+            Var("part", self.tile.parts),
+        )
+        *batch, chunk = unravel(var(g.variable), shape)
         at = chunk * ADDING + var(lane)
         row, column = at.divmod(p.n)
         total = Buf("total", self.dtype, 1, REG)
@@ -216,9 +224,4 @@ class _Block:
             ),
             *self._outputs(spread_groups(p.batch, batch), row, column, load(total, Index())),
         ]
-        return For(
-            g,
-            g.extent,
-            GRID,
-            [For(lane, ADDING, LANES, body, 1, *cut(chunk * ADDING, each, ADDING))],
-        )
+        return g.phase([For(lane, ADDING, LANES, body, 1, *cut(chunk * ADDING, each, ADDING))])

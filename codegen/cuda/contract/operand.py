@@ -20,6 +20,7 @@ from ....ir.graph.op import Op
 from ....ir.graph.views import resolve
 from ....ir.loops.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
 from ....ir.loops.walk import Substitution
+from ....ir.symbolic.questions import is_same, is_unknown
 from ...kernels.contraction import AxisGroups, Problem, contiguous, groups_at, groups_extent
 from ...kernels.evaluate import Evaluator, load
 from ...kernels.loop_axes import extent
@@ -159,9 +160,9 @@ class Operand:
             | groups_at(self.p.reduced, step + k)
         )
         inside = list[Range]()
-        if self.extent % self.sizes.size:
+        if not is_same(self.extent % self.sizes.size, 0):
             inside.append(_before(first + i, self.extent, 1 if self.along_k else self.vector))
-        if self.sizes.all_k > self.p.k:
+        if not is_same(self.sizes.all_k, self.p.k):
             inside.append(_before(step + k, self.p.k, self.vector if self.along_k else 1))
         return self.value(by, mask_of(inside))
 
@@ -231,7 +232,9 @@ def _before(position: Index, total: int, vector: int) -> Range:
 
 
 def common_power(*sizes: int) -> int:
-    """The greatest power of two that divides all of these."""
+    """The greatest power of two that is known to divide all of these."""
+    if any(is_unknown(s) for s in sizes):
+        return 1
     divisor = gcd(*sizes)
     return divisor & -divisor
 
@@ -248,5 +251,5 @@ def is_piece(value: Node, j: Var) -> bool:
         not masked
         and not index.values()
         and j not in others.vars()
-        and all(c % j.extent == 0 for c in at)
+        and all(is_same(c % j.extent, 0) for c in at)
     )

@@ -29,6 +29,7 @@ from ....ir.loops.loop import (
     Store,
 )
 from ....ir.loops.walk import writes
+from ....ir.symbolic.questions import is_unknown
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import nested
 from ..target import WARP
@@ -130,8 +131,13 @@ class Simt:
         pair = Var("pair", pairs)
         both = [*self._turn(span, var(pair) * 2, 0), *self._turn(span, var(pair) * 2 + 1, 1)]
         body = self._load(span, Index())
-        body += [For(pair, pairs, SERIAL, both)] if pairs else []
-        body += self._turn(span, Index(const=span.steps - 1), 0) if single else []
+        body += [For(pair, pairs, SERIAL, both)] if is_unknown(pairs) or pairs else []
+        last = self._turn(span, Index(const=span.steps - 1), 0)
+        if is_unknown(single):
+            once = Var("single", 2)
+            body.append(For(once, single, SERIAL, last))
+        elif single:
+            body += last
         bufs = [self.rows.staged, self.lanes.staged, *self.rows.tiles, *self.lanes.tiles]
         used = [b for b in bufs if b in writes(body)]
         return [*map(Alloc, used), Alloc(self.acc, 0), *body]

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from ....ir.graph.index import Index, Var
 from ....ir.loops.loop import GLOBAL, Buf, For
+from ....ir.symbolic.integer import Symbolic
+from ....ir.symbolic.questions import is_below
 from .layout import varies
 
 
@@ -48,9 +50,9 @@ def owner(s: For, index: Index, mapping: object, fixed: set[Var]) -> object:
     by = index.coef(s.var)
     same = Index({t: c for t, c in index.terms if _is_fixed(Index({t: 1}), fixed)}, index.const)
     inner = index - same - Index({s.var: by})
-    if by < 1 or varies(inner, s.var) or inner.values():
+    if not is_below(0, by) or varies(inner, s.var) or inner.values():
         return None
-    if inner.bounds[0] >= 0 and inner.bounds[1] < by:
+    if is_below(-1, inner.bounds[0]) and is_below(inner.bounds[1], by):
         return mapping, by, same
     return (mapping, index) if _are_digits(index - same) else None
 
@@ -61,7 +63,7 @@ def _is_fixed(index: Index, fixed: set[Var]) -> bool:
 
 def _are_digits(index: Index) -> bool:
     """Whether each value of the index belongs to one value of every variable."""
-    if not index.is_affine or any(c < 0 for _, c in index.terms):
+    if not index.is_affine or any(isinstance(c, Symbolic) or c < 0 for _, c in index.terms):
         return False
     below = 0
     for t, c in sorted(index.terms, key=lambda tc: tc[1]):

@@ -19,7 +19,7 @@ from ....ir.loops.walk import Substitution, statements, writes
 from ..target import CudaTarget
 from .barriers import find_order
 from .function import Function
-from .layout import accesses, lay_out, threads_of
+from .layout import accesses, is_single, lay_out, threads_of
 from .nested import body, in_total
 from .values import TYPES
 from .writer import INDENT
@@ -57,7 +57,7 @@ def _phase(loops: Loops, number: int, target: CudaTarget) -> str:
     fn.streamed = frozenset(loops.streamed)
     head = _signature(fn, loops, phase)
     with fn.variable(phase.var) as name:
-        if phase.extent != 1:
+        if not is_single(phase):
             fn.writer.line(f"const unsigned {name} = blockIdx.x;")
         with fn.when(in_total(fn, phase)):
             body(fn, phase.body)
@@ -75,6 +75,7 @@ def _signature(fn: Function, loops: Loops, phase: For) -> str:
         f"{'' if b in written else 'const '}{TYPES[b.dtype]}* {fn.name(b)}" for b in loops.buffers
     ]
     arguments += [f"long long {fn.name(p)}" for p in loops.params]
+    fn.indices.arguments |= {p.atom: fn.name(p) for p in loops.params if p.atom is not None}
     tiled = any(isinstance(t, Alloc) and t.buf.space == THREAD for t in statements(phase.body))
     bounds = f"{fn.threads}, {2 if fn.threads <= PAIRED else 1}" if tiled else f"{fn.threads}"
     start = f'extern "C" __global__ void __launch_bounds__({bounds}) {fn.symbol}('
@@ -87,7 +88,7 @@ def _signature(fn: Function, loops: Loops, phase: For) -> str:
 def simplified(phase: For) -> For:
     """Without the loops of one turn that a schedule leaves where an extent happens to be 1, the
     grid's included."""
-    once = Substitution({phase.var: Index()}) if phase.extent == 1 else Substitution({})
+    once = Substitution({phase.var: Index()}) if is_single(phase) else Substitution({})
     return replace(
         phase, base=once.index(phase.base), body=_without_single_turns(once.body(phase.body))
     )
@@ -97,8 +98,8 @@ def _without_single_turns(body: list[Stmt]) -> list[Stmt]:
     out: list[Stmt] = []
     for s in body:
         match s:
-            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL) or (
-                kind == LANES and not _has_registers(s)
+            case For(kind=kind, total=None) if is_single(s) and (
+                kind in (SERIAL, UNROLL) or (kind == LANES and not _has_registers(s))
             ):
                 out += _without_single_turns(Substitution({s.var: Index()}).body(s.body))
             case For() | If():

@@ -106,7 +106,7 @@ class Function:
         return "long long" if is_wide(v) else "unsigned"
 
     def extent(self, e: Extent) -> str:
-        return str(e) if isinstance(e, int) else self.name(e)
+        return self.name(e) if isinstance(e, Param) else self.indices.bare(e)
 
     # ------------------------------------------------------------ blocks
 

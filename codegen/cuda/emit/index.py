@@ -3,7 +3,8 @@
 
 Sums are unsigned and wrap: an index that is used is one of memory, so that 32 bits hold it if its
 greatest value has no more. What is divided is never negative. Where bounds are 2**32 or more, or a
-value may be negative, it is a long long.
+value may be negative, it is a long long; so is what depends on arguments of the kernel, which may
+be of any size.
 """
 
 from __future__ import annotations
@@ -13,13 +14,22 @@ from dataclasses import dataclass, field
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
+from ....ir.symbolic.integer import Symbolic
+from ....ir.symbolic.polynomial import Atom
+from ....ir.symbolic.questions import is_below, is_same
 
 LIMIT = 1 << 32
 
 
 def is_wide(v: Var) -> bool:
     """Whether a variable is a long long, not unsigned."""
-    return v.extent > LIMIT
+    return not is_below(v.extent, LIMIT + 1)
+
+
+def fits(index: Index) -> bool:
+    """Whether an unsigned holds all its values."""
+    lo, hi = index.bounds
+    return is_below(-1, lo) and is_below(hi, LIMIT)
 
 
 @dataclass
@@ -28,28 +38,45 @@ class Indices:
 
     value: Callable[[Node], str]
     names: dict[Var, str] = field(default_factory=dict)
+    arguments: dict[Atom, str] = field(default_factory=dict)  # of symbolic integers
+
+    def constant(self, value: int, wide: bool) -> str:
+        """A number, perhaps of arguments."""
+        if isinstance(value, Symbolic):
+            return _as(self.polynomial(value), True, wide)
+        if wide:
+            return f"{value}ll"
+        return str(value) if -(1 << 31) < value < 1 << 31 else f"{value % LIMIT}u"
+
+    def polynomial(self, value: Symbolic) -> str:
+        """A long long."""
+        terms = [
+            " * ".join(([f"{c}ll"] if c != 1 or not m else []) + [self.arguments[a] for a in m])
+            for m, c in value.terms
+        ]
+        text = " + ".join(terms)
+        return text if text.isidentifier() else f"({text})"
 
     def place(self, index: Index) -> str:
         """Where an element is: below 0 only for an input that is seen backwards."""
         lo, hi = index.bounds
-        if lo < 0 and max(-lo, hi) < LIMIT // 2:
+        if not is_below(-1, lo) and is_below(-lo, LIMIT // 2) and is_below(hi, LIMIT // 2):
             return f"static_cast<int>({self.sum(index, False)})"
-        text = self.sum(index, lo < 0 or hi >= LIMIT)
+        text = self.sum(index, not fits(index))
         return (
             text[1:-1]
-            if text.startswith("(") and len(index.terms) == 1 and not index.const
+            if text.startswith("(") and len(index.terms) == 1 and is_same(index.const, 0)
             else text
         )
 
     def number(self, index: Index) -> str:
         """The value, as an unsigned or, where that does not hold it, a long long."""
-        lo, hi = index.bounds
-        return self.sum(index, lo < 0 or hi >= LIMIT)
+        return self.sum(index, not fits(index))
 
     def sum(self, index: Index, wide: bool) -> str:
         parts = [self.product(t, c, wide) for t, c in index.terms]
-        if index.const or not parts:
-            parts.append(_constant(index.const, wide))
+        if not is_same(index.const, 0) or not parts:
+            parts.append(self.constant(index.const, wide))
         text = parts[0]
         for part in parts[1:]:
             text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
@@ -57,16 +84,16 @@ class Indices:
 
     def product(self, t: object, c: int, wide: bool) -> str:
         factor = self.term(t, wide)
-        if c == 1:
+        if is_same(c, 1):
             return factor
-        return f"{_constant(c, wide)} * {factor}"
+        return f"{self.constant(c, wide)} * {factor}"
 
     def term(self, t: object, wide: bool) -> str:
         match t:
             case Var():
                 return _as(self.names[t], is_wide(t), wide)
             case Gathered(n, extent):
-                return _as(f"weft_clamped({self.value(n)}, {extent})", True, wide)
+                return _as(f"weft_clamped({self.value(n)}, {self.bare(extent)})", True, wide)
             case Div(index, by):
                 return self.quotient(index, by, wide)
             case Mod(index, by):
@@ -76,21 +103,24 @@ class Indices:
     def divided(self, index: Index, by: int) -> tuple[str, int, bool]:
         """The dividend, made not negative by adding a multiple of `by`; that multiple; is it a long
         long."""
-        blocks = max(0, -(index.bounds[0] // by))
+        low = index.bounds[0]
+        blocks = 0 if is_below(-1, low) else -(low // by)
         index = index + blocks * by
-        wide = index.bounds[1] >= LIMIT
+        wide = isinstance(by, Symbolic) or not is_below(index.bounds[1], LIMIT)
         text = self.sum(index, wide)
-        is_one = len(index.terms) == 1 and index.terms[0][1] == 1 and not index.const
+        is_one = len(index.terms) == 1 and is_same(index.terms[0][1], 1) and is_same(index.const, 0)
         return (text if is_one else f"({text})"), blocks, wide
 
     def quotient(self, index: Index, by: int, wide: bool) -> str:
         text, blocks, is_long = self.divided(index, by)
-        quotient = _as(f"({text} / {_constant(by, is_long)})", is_long, wide)
-        return f"({quotient} - {_constant(blocks, wide)})" if blocks else quotient
+        quotient = _as(f"({text} / {self.constant(by, is_long)})", is_long, wide)
+        if is_same(blocks, 0):
+            return quotient
+        return f"({quotient} - {self.constant(blocks, wide)})"
 
     def remainder(self, index: Index, by: int, wide: bool) -> str:
         text, _, is_long = self.divided(index, by)
-        return _as(f"({text} % {_constant(by, is_long)})", is_long, wide)
+        return _as(f"({text} % {self.constant(by, is_long)})", is_long, wide)
 
     # ------------------------------------------------------------ masks
 
@@ -104,23 +134,32 @@ class Indices:
         lo, hi = r.index.bounds
         if r.never:
             return "false"
+        if any(isinstance(x, Symbolic) for x in (r.lo, r.hi, lo, hi)):
+            return self.any_range(r)
         if r.lo <= lo and lo >= 0 and hi < LIMIT:
-            return f"{self.sum(r.index, False)} < {_constant(r.hi, False)}"
+            return f"{self.sum(r.index, False)} < {self.constant(r.hi, False)}"
         if hi < r.hi and lo >= 0 and hi < LIMIT:
-            return f"{self.sum(r.index, False)} >= {_constant(r.lo, False)}"
+            return f"{self.sum(r.index, False)} >= {self.constant(r.lo, False)}"
         shifted = r.index - r.lo
         least, most = shifted.bounds
         if (
             most < LIMIT and least > r.hi - r.lo - LIMIT
         ):  # what is below lo wraps to hi - lo or more
-            return f"{self.sum(shifted, False)} < {_constant(r.hi - r.lo, False)}"
+            return f"{self.sum(shifted, False)} < {self.constant(r.hi - r.lo, False)}"
         return f"static_cast<unsigned long long>({self.sum(shifted, True)}) < {r.hi - r.lo}ull"
 
+    def any_range(self, r: Range) -> str:
+        """The halves that are not certain, of long longs."""
+        lo, hi = r.index.bounds
+        text = self.sum(r.index, True)
+        below, above = is_below(r.lo - 1, lo), is_below(hi, r.hi)
+        parts = [] if below else [f"{text} >= {self.constant(r.lo, True)}"]
+        parts += [] if above else [f"{text} < {self.constant(r.hi, True)}"]
+        return " && ".join(parts)
 
-def _constant(value: int, wide: bool) -> str:
-    if wide:
-        return f"{value}ll"
-    return str(value) if -(1 << 31) < value < 1 << 31 else f"{value % LIMIT}u"
+    def bare(self, value: int) -> str:
+        """An argument of a function that takes a long long."""
+        return self.constant(value, True) if isinstance(value, Symbolic) else str(value)
 
 
 def _as(text: str, is_long: bool, wide: bool) -> str:

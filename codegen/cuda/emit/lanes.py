@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import GLOBAL, REG, Alloc, For, If, Reduce, Store
+from ....ir.loops.loop import GLOBAL, REG, Alloc, For, If, Param, Reduce, Store
 from ....ir.loops.walk import (
     Substitution,
     operands,
@@ -26,7 +26,9 @@ from ....ir.loops.walk import (
     variables,
     writes,
 )
+from ....ir.symbolic.questions import is_same
 from .function import Function, Lanes
+from .index import fits
 from .layout import accesses
 from .vector_pieces import Body, Vector, element_of, runs, vector_load, vectors, write_body
 
@@ -49,7 +51,8 @@ def lanes_loop(fn: Function, s: For, body: Body) -> None:
         left = end % unroll
     else:
         whole, left = f"{end} / {unroll}", 1
-        if s.extent != unroll * fn.team:  # evaluated once, not at every turn
+        # evaluated once, not at every turn
+        if isinstance(s.extent, Param) or not is_same(s.extent, unroll * fn.team):
             whole = fn.writer.name(f"{s.var.name}_pieces")
             fn.writer.line(f"const {fn.type_of(s.var)} {whole} = {end} / {unroll};")
     if whole:
@@ -73,8 +76,7 @@ def trips(fn: Function, s: For) -> int | str:
 
 def _signed(fn: Function, index: Index) -> str:
     text = fn.indices.number(index)
-    lo, hi = index.bounds
-    return f"({text})" if lo < 0 or hi >= 1 << 32 else f"static_cast<long long>({text})"
+    return f"static_cast<long long>({text})" if fits(index) else f"({text})"
 
 
 def hoist(fn: Function, s: For) -> None:

@@ -43,6 +43,7 @@ from ....ir.loops.walk import (
     usual_operands,
     writes,
 )
+from ....ir.symbolic.questions import is_same
 from ..target import WARP
 from .expr import EmitError
 
@@ -133,6 +134,11 @@ def accesses(body: list[Stmt]) -> list[tuple[Buf, Index, Mask]]:
     ]
 
 
+def is_single(s: For) -> bool:
+    """Whether a loop has one turn."""
+    return isinstance(s.extent, int) and s.extent == 1
+
+
 def varies(index: Index, v: Var) -> bool:
     """Whether an index names a variable, also inside gathered Nodes."""
     inside = [i for n in postorder(index.values()) for i in indices(n)]
@@ -192,14 +198,14 @@ def vector_of(buf: Buf, index: Index, mask: Mask, e: Var) -> int:
     """Elements of the vectors by which e = 0 .. extent-1 is accessed; 0 where that must be done one
     by one."""
     w = min(e.extent, VECTOR // buf.dtype.itemsize)
-    if w < 2 or e.extent % w or w & (w - 1) or index.coef(e) != 1:
+    if w < 2 or e.extent % w or w & (w - 1) or not is_same(index.coef(e), 1):
         return 0
     if any(varies(r.index, e) for r in mask):
         return 0
     others = [(t, c) for t, c in index.terms if t is not e]
     if any(varies(Index({t: 1}), e) for t, _ in others):
         return 0
-    return w if all(c % w == 0 for c in [*(c for _, c in others), index.const]) else 0
+    return w if all(is_same(c % w, 0) for c in [*(c for _, c in others), index.const]) else 0
 
 
 def _share_registers(out: Layout, loops: list[_Loop]) -> None:

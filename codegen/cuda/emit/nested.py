@@ -28,10 +28,11 @@ from ....ir.loops.loop import (
     neutral,
 )
 from ....ir.loops.walk import index_values, statements, writes
+from ....ir.symbolic.questions import is_below
 from ..target import WARP
 from .function import Function
 from .lanes import lanes_loop, trips
-from .layout import accesses, usual_loads, varies
+from .layout import accesses, is_single, usual_loads, varies
 from .simple import PLAIN
 from .values import OPERATIONS, TYPES, literal, zero
 from .vector_pieces import loaded_again, write_body
@@ -163,8 +164,8 @@ def in_total(fn: Function, s: For) -> str:
     if s.total is None:
         return ""
     fn.evaluate_all(s.base.values())
-    position = s.base + (Index({s.var: 1}) if s.extent != 1 else 0)
-    if isinstance(s.total, int) and position.bounds[1] < s.total:
+    position = s.base + (0 if is_single(s) else Index({s.var: 1}))
+    if isinstance(s.total, int) and is_below(position.bounds[1], s.total):
         return ""
     return f"{fn.indices.number(position)} < {fn.extent(s.total)}"
 

@@ -69,7 +69,8 @@ def check(fn: Function, s: Check) -> None:
     fn.evaluate_all(s.position.values())
     value, position = fn.evaluate(s.index), fn.indices.number(s.position)
     site = s.site if isinstance(s.site, int) else fn.name(s.site)
-    fn.writer.line(f"weft_check(status, {value}, {s.extent}, {site}, {position});")
+    extent = fn.indices.bare(s.extent)
+    fn.writer.line(f"weft_check(status, {value}, {extent}, {site}, {position});")
 
 
 def prefetch(fn: Function, s: Prefetch) -> None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import ceil
 
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
+from ....ir.symbolic.scope import Condition, scope_of
 from ...kernels.contraction import Problem, analyse
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
-from ...kernels.schedule import Estimate, Refusal, Schedule, choose
+from ...kernels.schedule import Estimate, Refusal, Schedule, choose, decide
 from ..contract.block import lower_tiled
 from ..contract.tile import fastest_tile, naive_cycles
 from ..target import CudaTarget
@@ -48,6 +50,29 @@ def naive(p: Problem, target: CudaTarget) -> Estimate:
     return Estimate(lower, cycles)
 
 
+def order(p: Problem, target: CudaTarget) -> str:
+    """In which the products of a sum are added up by the schedule that suits best."""
+    if not p.reduced or decide(CONTRACTIONS, p, target).name == "naive":
+        return "in order"
+    tile, _, _ = fastest_tile(p, target)
+    kind = f"on tensor cores by {tile.k}" if tile.tensor else "in order"
+    share = ceil(p.k / (tile.k * tile.parts)) * tile.k
+    return f"{kind}, {share} in each part" if tile.parts > 1 else kind
+
+
+def chosen(p: Problem, target: CudaTarget) -> Lowered:
+    """In the schedule that suits the sizes at hand, for all sizes whose own one adds up in the same
+    order."""
+    scope = scope_of(p.extents)
+    if scope is None:
+        return choose(CONTRACTIONS, p, target)
+    with scope.at_hand():
+        decision, wanted = decide(CONTRACTIONS, p, target), order(p, target)
+    text = f"{p.kernel.name} adds up products {wanted}"
+    scope.guards[Condition(text, lambda: order(p, target) == wanted)] = None
+    return decision.lowered()
+
+
 CONTRACTIONS = (Schedule("tiled", tiled), Schedule("naive", naive))
 
 
@@ -57,6 +82,6 @@ def lower_contraction(
     """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
     problems = analyse(kernel, strides, target)
     return replace(
-        in_turn([choose(CONTRACTIONS, p, target) for p in problems]),
+        in_turn([chosen(p, target) for p in problems]),
         terms=sum(p.terms for p in problems),
     )

@@ -3,11 +3,13 @@ phases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.kernels.kernel import Kernel
-from ....ir.loops.loop import GRID, LANES, WARPS, Buf, For, Loops, Param, Stmt
+from ....ir.loops.loop import GRID, LANES, WARPS, Buf, Extent, For, Loops, Param, Stmt
+from ....ir.symbolic.integer import NotSymbolicHere, Symbolic
+from ....ir.symbolic.questions import has_several, is_below, is_unknown
 from ....wording import plural
 from ...kernels.lowered import Lowered
 from ..target import WARP
@@ -15,18 +17,51 @@ from ..target import WARP
 # blocks that every grid variable allows for, so that sizes below share the text of a kernel
 LEAST_GRID = 256
 MOST_THREADS = 1024
+POSITIONS = 1 << 31  # in a grid of any number of blocks: 32 bits hold each
 
 
 def threads_for(lanes: int, most: int = MOST_THREADS) -> int:
-    """Threads of a block for so many lanes: whole warps."""
+    """Threads of a block for so many lanes: whole warps. All for any number of lanes."""
+    if isinstance(lanes, Symbolic):
+        return most
     return min(most, -(-lanes // WARP) * WARP)
 
 
 def place_of(position: Index, shape: tuple[int, ...]) -> list[Index]:
     """The multi-dimensional index of a position that is known to lie inside: there is no remainder
     on the outermost axis."""
-    ones = next((i for i, d in enumerate(shape) if d > 1), len(shape))
+    ones = next((i for i, d in enumerate(shape) if has_several(d)), len(shape))
     return [Index()] * ones + unravel(position, shape[ones:])
+
+
+def grid_variable(number: int, size: int) -> Var:
+    """The number of a block of `size` things, of which there are so many."""
+    if not isinstance(number, Symbolic):
+        return Var("g", max(LEAST_GRID, 1 << (number - 1).bit_length()))
+    most = POSITIONS // size
+    if number > most:
+        raise NotSymbolicHere(f"{number} blocks of {size}")
+    return Var("g", most)
+
+
+class Grid:
+    """So many blocks of `size` things; a symbolic number is an argument of this name."""
+
+    def __init__(self, number: int, size: int, name: str) -> None:
+        self.number = number
+        known = not is_unknown(number)
+        self.variable = Var("g", number) if known else grid_variable(number, size)
+        self.extent: Extent = number if known else Param(name)
+
+    def phase(self, body: list[Stmt]) -> For:
+        """The grid."""
+        return For(self.variable, self.extent, GRID, body)
+
+
+def params_of(grids: Iterable[Grid]) -> tuple[tuple[Param, ...], tuple[int, ...]]:
+    """Arguments of a kernel, and their values."""
+    given = {g.extent: g.number for g in grids if isinstance(g.extent, Param)}
+    return tuple(given), tuple(given.values())
 
 
 class Blocks:
@@ -35,8 +70,9 @@ class Blocks:
 
     def __init__(self, count: int, size: int) -> None:
         self.count, self.size = count, size
-        self.number = max(1, -(-count // size))
-        self.grid = Var("g", max(LEAST_GRID, 1 << (self.number - 1).bit_length()))
+        number = -(-count // size)
+        self.number = number if is_below(0, number) else max(1, number)
+        self.grid = grid_variable(self.number, size)
         self.first = var(self.grid) * size
         self.total = Param("count")
         self.params = (Param("blocks"), self.total)

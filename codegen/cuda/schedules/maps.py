@@ -8,13 +8,21 @@ scalar        one thread
 from __future__ import annotations
 
 from ....ir.graph.index import Index, Var, unravel, var
-from ....ir.loops.loop import GLOBAL
+from ....ir.loops.loop import GLOBAL, Stmt
 from ....ir.loops.walk import postorder
+from ....ir.symbolic.questions import is_same, is_unknown, value_of
 from ...kernels import loop_axes
-from ...kernels.kernel_axes import KernelAxes, in_registers, roots_of, writes_of
+from ...kernels.kernel_axes import (
+    KernelAxes,
+    in_a_row,
+    in_registers,
+    roots_of,
+    row_statements,
+    writes_of,
+)
 from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
-from ...kernels.stages import Stage
+from ...kernels.stages import RowLoop, Stage
 from .grid import Blocks, threads_for
 from .vectors import vector
 
@@ -34,8 +42,8 @@ def lower_flat(k: KernelAxes, lane_group: list[Var] | None) -> Lowered:
     count = loop_axes.extent(k.outer)
     rows = f"{count} rows, the reductions of each in registers" if k.reduces else f"{count} rows"
     what = rows if k.inner else f"all {count} elements"
-    if count == 1:
-        body = in_registers(_at(k, k.groups, Index()))
+    if is_same(count, 1):
+        body = in_registers(_at(k, k.groups, Index()), _in_turn)
         return Blocks(1, 1).lowered(
             k.kernel, k.buffers, body, threads_for(1), k.work(), f": {what}, one thread"
         )
@@ -43,11 +51,18 @@ def lower_flat(k: KernelAxes, lane_group: list[Var] | None) -> Lowered:
     size, rounds, threads = _shares(k, groups, count)
     blocks = Blocks(count, threads * size * rounds)
     lane = Var("l", blocks.size)
-    body = in_registers(_at(k, groups, blocks.first + var(lane)))
+    body = in_registers(_at(k, groups, blocks.first + var(lane)), _in_turn)
     text = f": lanes over {what}, {size} at a time, {rounds} times a thread"
     return blocks.lowered(
         k.kernel, k.buffers, [blocks.lanes(lane, body, size)], threads, k.work(), text
     )
+
+
+def _in_turn(loop: RowLoop) -> list[Stmt]:
+    """All steps of a loop: in a row, where it is known how many there are."""
+    if not any(is_unknown(v.extent) for v in loop.axes):
+        return in_a_row(loop)
+    return [loop_axes.nest(loop.axes, *row_statements(loop))]
 
 
 def accesses_of(stages: list[Stage]) -> list[Access]:
@@ -68,10 +83,11 @@ def _shares(k: KernelAxes, groups: list[list[Var]], count: int) -> tuple[int, in
     lane = Var("l", count)
     accesses = accesses_of(_at(k, groups, var(lane)))
     size = vector(accesses, lane, max(1, k.body))
-    while size > 1 and count // size < MANY:
+    here = value_of(count)
+    while size > 1 and here // size < MANY:
         size //= 2
-    threads = threads_for(-(-count // size), THREADS if count // size >= 2 * MANY else FEW_THREADS)
+    threads = threads_for(-(-count // size), THREADS if here // size >= 2 * MANY else FEW_THREADS)
     rounds = next((r for limit, r in ROUNDS if k.body <= limit), 1)
-    while rounds > 1 and count // (threads * size * rounds) < MANY_BLOCKS:
+    while rounds > 1 and here // (threads * size * rounds) < MANY_BLOCKS:
         rounds //= 2
     return size, rounds, threads

@@ -19,6 +19,8 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, indices, postorder
+from ....ir.symbolic.integer import NotSymbolic
+from ....ir.symbolic.questions import is_same, is_unknown, value_of
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.kernel_axes import KernelAxes, identity, reductions_of, row_statements, scratch_of
@@ -49,7 +51,7 @@ def warp(k: KernelAxes) -> Estimate | Refusal:
     rows, length = loop_axes.extent(k.outer), _length(k)
     if length > WARP_ROW:
         return Refusal(f"rows of {length}, of which a warp holds {WARP_ROW}")
-    if rows < MANY_ROWS and length > SHORT_ROW:
+    if value_of(rows) < MANY_ROWS and length > SHORT_ROW:
         return Refusal(f"{rows} rows are too few for a warp each")
     return Estimate(partial(_warp_rows, k, rows, length), k.inner_cost(), UNIT)
 
@@ -67,7 +69,7 @@ def block(k: KernelAxes) -> Estimate | Refusal:
 
 def _warp_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
     warps = WARPS_OF_BLOCK
-    while warps > 1 and rows < MANY_ROWS // WARPS_OF_BLOCK * warps:
+    while warps > 1 and value_of(rows) < MANY_ROWS // WARPS_OF_BLOCK * warps:
         warps //= 2
     blocks = Blocks(rows, warps)
     row = Var("row", warps)
@@ -79,11 +81,21 @@ def _warp_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
 
 
 def _block_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
-    threads = threads_of_row(length, SHARE if rows >= MANY_ROWS else FEW_SHARE)
+    threads = block_threads(rows, length)
     blocks = Blocks(rows, 1)
     body = RowBody(k, blocks.first, threads)
     text = f" rows: a block for each of {rows} rows of {length}, {body.describe()}"
     return blocks.lowered(k.kernel, k.buffers, body.statements(), threads, k.work(), text)
+
+
+def block_threads(rows: int, length: int) -> int:
+    """Of a block that has one of so many rows."""
+    return threads_of_row(length, SHARE if value_of(rows) >= MANY_ROWS else FEW_SHARE)
+
+
+def block_order(k: KernelAxes) -> int:
+    """Threads of the block of a row: what the order of its sums depends on besides the row."""
+    return block_threads(loop_axes.extent(k.outer), _length(k))
 
 
 def threads_of_row(length: int, share: int) -> int:
@@ -178,7 +190,12 @@ def _vector(stages: list[Stage], axis: Var, work: int) -> int:
         if w.buf.space == GLOBAL
     ]
     accesses = [a for loop in loops for a in loop_axes.loads(postorder(loop.roots()))] + stored
+    if is_unknown(axis.extent):
+        raise NotSymbolic(f"threads share rows of {axis.extent} in an order of each length")
     size = vector(accesses, axis, work, axis.extent)
     while size > 1 and axis.extent < WARP * size:
         size //= 2
+    steps = [s for a in accesses for s in (a.index.const, *(c for _, c in a.index.terms))]
+    if any(is_unknown(s) and not is_same(s % size, 0) for s in steps):
+        raise NotSymbolic(f"rows may lie where {size} elements at a time are no vector")
     return size

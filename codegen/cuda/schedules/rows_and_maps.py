@@ -7,16 +7,19 @@ from functools import partial
 
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
+from ....ir.symbolic.integer import NotSymbolic
+from ....ir.symbolic.questions import value_of
+from ....ir.symbolic.scope import Condition
 from ...kernels import loop_axes
 from ...kernels.kernel_axes import KernelAxes, place_values
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_phases
 from ...kernels.row_classes import axes_by_class, terms_of
-from ...kernels.schedule import Estimate, Refusal, Schedule, choose
+from ...kernels.schedule import Estimate, Refusal, Schedule, choose, decide
 from ..target import CudaTarget
 from .columns import lower_columns
 from .maps import lower_flat
-from .rows import UNIT, block, warp
+from .rows import UNIT, block, block_order, warp
 from .transposed import transposed
 
 SHORT = 16  # steps of the reductions of a row that one thread does
@@ -37,7 +40,7 @@ def short(k: KernelAxes) -> Estimate | Refusal:
     most = 2 * SHORT if along_outer else SHORT
     if k.steps > most:
         return Refusal(f"{k.steps} steps of reductions, a thread does {most}")
-    if not along_outer and rows < FEW_ROWS:
+    if not along_outer and value_of(rows) < FEW_ROWS:
         return Refusal(f"{rows} rows are too few for a thread each")
     return Estimate(partial(lower_flat, k, lanes))
 
@@ -60,6 +63,28 @@ ROWS_AND_MAPS = (
 )
 
 
+def order(k: KernelAxes) -> tuple[str, int]:
+    """In which a kernel with reductions adds up: the schedule, and the threads of a row's block."""
+    name = decide(ROWS_AND_MAPS, k).name
+    return name, block_order(k) if name == "block" else 0
+
+
+def chosen(k: KernelAxes) -> Lowered:
+    """In the best schedule; of a kernel with symbolic extents, in one that adds up as the best one
+    does for each size that the program serves."""
+    scope = k.scope
+    if scope is None or not k.reduces:
+        return choose(ROWS_AND_MAPS, k)
+    with scope.at_hand():
+        wanted = order(k.again(k.weighed_for, False))
+    text = f"{k.kernel.name} adds up as {wanted[0]} does"
+    scope.guards[Condition(text, lambda: order(k.again(k.weighed_for, False)) == wanted)] = None
+    able = [s for s in ROWS_AND_MAPS if s.name == wanted[0]]
+    if not isinstance(able[0].estimate(k), Estimate):
+        raise NotSymbolic(f"{k.kernel.name}: only {wanted[0]} would do")
+    return choose(able, k)
+
+
 def lower_maps(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
     """Loops of a map or rows kernel."""
     places = place_values(kernel, strides)
@@ -68,5 +93,5 @@ def lower_maps(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Cud
     for axes in classes:
         k = KernelAxes(kernel, places, axes)
         k.weigh(target)
-        parts.append(choose(ROWS_AND_MAPS, k))
+        parts.append(chosen(k))
     return replace(in_phases(parts), terms=terms)

@@ -39,12 +39,11 @@ from ...kernels.evaluate import load
 from ...kernels.kernel_axes import KernelAxes, identity, own_axes, place_values
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
-from ...kernels.schedule import choose
 from ...kernels.stages import ColumnSum
 from ..target import WARP, CudaTarget
 from .grid import Blocks
 from .rows import RowBody, threads_of_row
-from .rows_and_maps import ROWS_AND_MAPS
+from .rows_and_maps import chosen
 
 MOST_PARTS = 512  # partial sums of a column: enough blocks, and the last phase stays short
 LEAST_ROWS = 4  # that one partial sum covers at least: it is written and read once more
@@ -68,7 +67,7 @@ def lower_summed(
     for phase, p in last_phases(kernel, rows.parts, places):
         after = KernelAxes(phase, p, own_axes(phase))
         after.weigh(target)
-        last.append(choose(ROWS_AND_MAPS, after))
+        last.append(chosen(after))
     return in_turn([rows.lowered(), *last])
 
 

@@ -23,6 +23,7 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, postorder
+from ....ir.symbolic.questions import is_same, value_of
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.kernel_axes import KernelAxes, writes_of
@@ -48,7 +49,8 @@ class _Turn:
 
     def lies_across(self, index: Index) -> bool:
         """Does memory lie along the other axis?"""
-        return index.coef(self.across) == 1 and abs(index.coef(self.along)) >= LEAST_EXTENT
+        along = index.coef(self.along)
+        return is_same(index.coef(self.across), 1) and value_of(abs(along)) >= LEAST_EXTENT
 
 
 def transposed(k: KernelAxes) -> Estimate | Refusal:
@@ -58,13 +60,14 @@ def transposed(k: KernelAxes) -> Estimate | Refusal:
         return Refusal("there are reductions")
     if (
         lanes is None
-        or loop_axes.extent(k.outer) < LEAST_SIZE
-        or loop_axes.extent(lanes) < LEAST_EXTENT
+        or value_of(loop_axes.extent(k.outer)) < LEAST_SIZE
+        or value_of(loop_axes.extent(lanes)) < LEAST_EXTENT
     ):
         return Refusal(
             f"caches serve any order of fewer than {LEAST_SIZE} elements, or {LEAST_EXTENT} lanes"
         )
-    others = [g for g in k.groups if g is not lanes and loop_axes.extent(g) >= LEAST_EXTENT]
+    extents = [(g, value_of(loop_axes.extent(g))) for g in k.groups]
+    others = [g for g, extent in extents if g is not lanes and extent >= LEAST_EXTENT]
     best = max(others, key=lambda g: _turned_bytes(k, g, lanes), default=None)
     if best is None or not _turned_bytes(k, best, lanes) > 0:
         return Refusal("nothing lies along an axis other than the lanes")
@@ -173,7 +176,7 @@ class _Tiles:
         self, row: Var, lane: Var, bases: list[Index], extents: tuple[int, ...], body: list[Stmt]
     ) -> For:
         """A warp for each row of a tile."""
-        totals = [n if n % TILE else None for n in extents]
+        totals = [None if is_same(n % TILE, 0) else n for n in extents]
         inner = For(lane, TILE, LANES, body, 1, bases[1], totals[1])
         return For(row, TILE, WARPS, [inner], 1, bases[0], totals[0])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....ir.graph.index import Index, Var, var
+from ....ir.symbolic.questions import is_same
 from ...kernels.loop_axes import Access
 from ..target import VECTOR_BITS
 
@@ -26,7 +27,8 @@ def steps_by_one(index: Index, lane: Var, count: int) -> bool:
         return False
     piece = Var("p", -(-lane.extent // count))
     first, last = (index.substitute({lane: var(piece) * count + i}) for i in (0, count - 1))
-    return last - first == Index(const=count - 1)
+    apart = last - first
+    return not apart.terms and is_same(apart.const, count - 1)
 
 
 def vector(accesses: Iterable[Access], lane: Var, work: int, length: int = 0) -> int:

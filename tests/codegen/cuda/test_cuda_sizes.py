@@ -1,0 +1,104 @@
+"""One CUDA program for many sizes: how often something is compiled, and the bits of programs of one
+size, on the emulated device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import cudakit
+import numpy as np
+import pytest
+import weft as wf
+import weft.nn.functional as F
+from weft import options
+from weft.compiler.programs import on_disk
+from weft.frontend.lazy import program_table
+from weft.frontend.lazy.program_table import statistics
+
+pytestmark = cudakit.needs_compiler
+RNG = np.random.default_rng(0)
+Case = Callable[[int], wf.Tensor]
+SIZES = (64, 67, 33, 100, 257, 700)
+
+
+@pytest.fixture(autouse=True)
+def programs(monkeypatch: pytest.MonkeyPatch) -> program_table.Programs:
+    """None is there."""
+    cudakit.device()
+    made = program_table.Programs()
+    monkeypatch.setattr(program_table, "_programs", made)
+    return made
+
+
+@pytest.fixture
+def nothing_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_disk, "found", lambda structure: None)
+
+
+def random(*shape: int) -> wf.Tensor:
+    values = np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+    return wf.tensor(values).to("cuda").realize()
+
+
+def normalised(x: wf.Tensor) -> wf.Tensor:
+    return (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+
+
+CASES: dict[str, Case] = {
+    "map": lambda n: (random(n, 48) * 2 + random(n, 48)).relu(),
+    "flat": lambda n: random(n, 48).reshape(-1) + 1,
+    "turned": lambda n: random(n, 48).T + 1,
+    "joined": lambda n: wf.concat([random(n, 48), random(n + 9, 48) * 2]),
+    "padded": lambda n: wf.pad(random(n, 48), ((2, 3), (0, 0))) + 1,
+    "softmax": lambda n: random(n, 48).softmax(1),
+    "normalised": lambda n: normalised(random(n, 48)),
+    "sum of columns": lambda n: (random(n, 300) * 2).sum(0),
+    "product": lambda n: random(n, 48) @ random(48, 40),
+    "product in parts": lambda n: (random(n, 784) @ random(784, 10)).relu(),
+    "convolution": lambda n: F.conv2d(random(n, 1, 12, 12), random(6, 1, 5, 5), padding=2).relu(),
+    "pooled": lambda n: F.max_pool2d(random(n, 12, 12, 12), 2) + 1,
+}
+
+
+def computed(case: Case, n: int) -> np.ndarray[Any, Any]:
+    return case(n).cpu().numpy()
+
+
+def alone(case: Case, n: int) -> np.ndarray[Any, Any]:
+    """By a program for this size alone."""
+    with (
+        options.override(dynamic_shapes=False),
+        mock.patch.object(program_table, "_programs", program_table.Programs()),
+    ):
+        return computed(case, n)
+
+
+@pytest.mark.usefixtures("nothing_on_disk")
+@pytest.mark.parametrize("name", CASES)
+def test_one_program_has_the_bits_of_each_size(name: str) -> None:
+    case, before, made = CASES[name], statistics["built"], {}
+    for n in SIZES:
+        made[n] = computed(case, n)
+    assert statistics["built"] - before == 2  # of the first size, and of all others
+    for n in SIZES:
+        assert made[n].tobytes() == alone(case, n).tobytes(), n
+
+
+@pytest.mark.usefixtures("nothing_on_disk")
+def test_rows_of_any_length_have_programs_of_their_own() -> None:
+    before = statistics["built"]
+    for n in (64, 67, 100):
+        assert np.allclose(computed(lambda n: random(20, n).softmax(1), n).sum(1), 1, rtol=1e-5)
+    assert statistics["built"] - before == 3
+
+
+def test_sizes_are_found_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    case = CASES["softmax"]
+    with options.override(cache_dir=tmp_path, verify=False):
+        made = {n: computed(case, n) for n in (64, 67, 100)}
+        monkeypatch.setattr(program_table, "_programs", program_table.Programs())
+        with mock.patch("weft.compiler.compile.build", side_effect=AssertionError):
+            assert computed(case, 100).tobytes() == made[100].tobytes()
