@@ -39,25 +39,19 @@ class Symbolic(Base):
     """A polynomial of at least one symbol. An integer for all that computes with integers; it has
     no text that a program could take for a number."""
 
-    terms: tuple[tuple[Monomial, int], ...]
+    terms: tuple[tuple[Monomial, int], ...]  # in order, that of no atoms first
     scope: Answers
-    _hash: int
+    _hash: int | None
     _bounds: Bounds | None
 
     __slots__ = ("_bounds", "_hash", "scope", "terms")
 
     def __new__(cls, terms: Mapping[Monomial, int]) -> Any:
         """The polynomial with these coefficients; an int where nothing symbolic is left."""
-        kept = sorted(
-            ((m, c) for m, c in terms.items() if c), key=lambda t: [a.number for a in t[0]]
-        )
-        if not kept or (len(kept) == 1 and not kept[0][0]):
-            return kept[0][1] if kept else 0
-        made = _new(cls)
-        made.terms = tuple(kept)
-        made.scope = kept[-1][0][0].scope
-        made._hash, made._bounds = hash(made.terms), None
-        return made
+        kept = [(m, c) for m, c in terms.items() if c]
+        if len(kept) > 1:
+            kept.sort(key=lambda t: [a.number for a in t[0]])
+        return _of_ordered(tuple(kept))
 
     # ------------------------------------------------------------ what it is
 
@@ -80,6 +74,8 @@ class Symbolic(Base):
         return text if len(self.terms) == 1 else f"({text})"
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.terms)
         return self._hash
 
     def _plain(self) -> int:
@@ -143,17 +139,22 @@ class Symbolic(Base):
     # ------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, int | Symbolic):
+        if isinstance(other, Symbolic):
+            total = dict(self.terms)
+            for m, c in other.terms:
+                total[m] = total.get(m, 0) + c
+            return Symbolic(total)
+        if not isinstance(other, int):
             return float(self) + other if isinstance(other, float) else NotImplemented
-        total = dict(self.terms)
-        for m, c in terms_of(other):
-            total[m] = total.get(m, 0) + c
-        return Symbolic(total)
+        if not other:
+            return self
+        const, rest = (0, self.terms) if self.terms[0][0] else (self.terms[0][1], self.terms[1:])
+        return _of_ordered((((), const + other), *rest) if const + other else rest)
 
     __radd__ = __add__
 
     def __neg__(self) -> Any:
-        return Symbolic({m: -c for m, c in self.terms})
+        return _of_ordered(tuple([(m, -c) for m, c in self.terms]))
 
     def __sub__(self, other: Any) -> Any:
         return self + -other
@@ -162,14 +163,18 @@ class Symbolic(Base):
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
-        if not isinstance(other, int | Symbolic):
+        if isinstance(other, Symbolic):
+            total: dict[Monomial, int] = {}
+            for m, c in self.terms:
+                for n, d in other.terms:
+                    both = ordered((*m, *n))
+                    total[both] = total.get(both, 0) + c * d
+            return Symbolic(total)
+        if not isinstance(other, int):
             return float(self) * other if isinstance(other, float) else NotImplemented
-        total: dict[Monomial, int] = {}
-        for m, c in self.terms:
-            for n, d in terms_of(other):
-                both = ordered((*m, *n))
-                total[both] = total.get(both, 0) + c * d
-        return Symbolic(total)
+        if not other or other == 1:
+            return self if other else 0
+        return _of_ordered(tuple([(m, c * other) for m, c in self.terms]))
 
     __rmul__ = __mul__
 
@@ -204,6 +209,16 @@ class Symbolic(Base):
 
     def __rtruediv__(self, other: Any) -> float:
         return float(other) / float(self)
+
+
+def _of_ordered(terms: tuple[tuple[Monomial, int], ...]) -> Any:
+    """The polynomial of these terms, an int where nothing symbolic is left."""
+    if not terms or not terms[-1][0]:
+        return terms[0][1] if terms else 0
+    made = _new(Symbolic)
+    made.terms, made.scope = terms, terms[-1][0][0].scope
+    made._hash = made._bounds = None
+    return made
 
 
 def of_atom(a: Atom) -> Symbolic:

@@ -159,10 +159,11 @@ class Symbol(Atom):
 class Quotient(Atom):
     """`of // by`, rounded down, where that is no polynomial."""
 
-    __slots__ = ("by", "of")
+    __slots__ = ("_bounds", "by", "of")
 
     def __init__(self, of: int, by: int, scope: Scope) -> None:
         self.of, self.by, self.scope = of, by, scope
+        self._bounds: Bounds | None = None
         self.number = 1_000_000 + len(scope.quotients)
 
     @property
@@ -173,6 +174,11 @@ class Quotient(Atom):
     @property
     def bounds(self) -> Bounds:
         """From those of the dividend."""
+        if self._bounds is None:
+            self._bounds = self._found_bounds()
+        return self._bounds
+
+    def _found_bounds(self) -> Bounds:
         low, high = bounds(terms_of(self.of))
         if isinstance(self.by, Symbolic):
             if self.by.bounds[0] < 1:
