@@ -33,12 +33,11 @@ from .systems import lower_systems
 STREAMED_KINDS = ("map", "rows")  # of kernels that write each element once, in order
 # times the last cache that a kernel touches: less than two thirds of it would be found there again
 MANY_CACHES = 1.5
+MOST_SCRATCH = 1 << 20  # bytes of a buffer whose size is an argument of its kernel
 
 SUMMED = Schedule("summed", always(lower_column_sums))
 CHAIN = Schedule("chain", always(lower_chain))
 SCAN = Schedule("scan", always(lower_scan))
-MOST_SCRATCH = 1 << 20  # bytes of a buffer whose size is an argument of its kernel
-
 SCATTER = Schedule("scatter", always(lower_scatter))
 PUT = Schedule("put", always(lower_put))
 SORT = Schedule("sort", always(lower_sort))
