@@ -58,9 +58,13 @@ class KernelBuilder:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            devices.gpu(self._settings.number).kernels.want(
-                {s: partial(self._text, s) for s in self._loops}
-            )
+            self.load()
+
+    def load(self) -> None:
+        """Sees to it that the device has the kernels: it may be another one by now."""
+        devices.gpu(self._settings.number).kernels.want(
+            {s: partial(self._text, s) for s in self._loops}
+        )
 
     def _text(self, symbol: str) -> str:
         return emit(replace(self._loops[symbol], name=symbol), self._settings.target)
@@ -84,6 +88,7 @@ class CudaBackend:
 
     def link(self, program: Program, keys: Sequence[str], code: KernelBuilder) -> CudaExecutable:
         """An executable of the program, whose kernels the device has loaded."""
+        code.load()
         return CudaExecutable(_image(program, keys), devices.gpu(self.settings.number))
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:

@@ -28,6 +28,8 @@ class Kind(DeviceKind, Protocol):
     """What there is for devices of one name. Its settings are frozen, and what they print is part
     of the key of a program."""
 
+    takes_sizes: bool  # may kernels take extents as arguments (codegen/kernels/arguments.py)
+
     def settings(self, number: int, nans: str) -> Any:
         """All that code for a device depends on, the graph apart, from the options; `nans` says
         what kernels check the values for that they compute: "", "nan" or "inf". Raises
@@ -48,6 +50,7 @@ class CpuKind:
     """The CPU: kernels as LLVM IR, a program as one native call."""
 
     dlpack = 1  # kDLCPU
+    takes_sizes = True
 
     def available(self) -> list[str]:
         """Always."""
@@ -98,6 +101,7 @@ class CudaKind:
     """GPUs of NVIDIA: kernels as CUDA C, a program as launches."""
 
     dlpack = 2  # kDLCUDA
+    takes_sizes = True
 
     def available(self) -> list[str]:
         """Those that PyCUDA finds."""

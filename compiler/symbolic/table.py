@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import options
 from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere
-from ..backends.kinds import current_settings
+from ..backends.kinds import current_settings, kind
 from ..programs import on_disk
 from ..structure import Structure
 from .extents import Apart, apart
@@ -57,7 +57,8 @@ Families = dict[Hashable, Family]  # in the order in which they were met last
 
 def executable(structure: Structure, families: Families | None) -> Made:
     """The program of a graph; without families one of its sizes alone."""
-    if families is None or not options.current().dynamic_shapes:
+    takes_sizes = options.current().dynamic_shapes and kind(structure.device).takes_sizes
+    if families is None or not takes_sizes:
         return Made(on_disk.executable(structure), structure)
     parts = apart(structure.key)
     place = _place(parts, structure)

@@ -444,8 +444,8 @@ def texts(*sizes: tuple[int, int]) -> Batches:
 
 TRAINING: dict[str, tuple[type[wf.nn.Module], Batches]] = {
     "images": (Small, images(64, 67, 100, 65, 257, 20, 128)),
-    "sentences": (Sentences, sentences((64, 20), (60, 23), (33, 17), (64, 40), (17, 60))),
-    "texts": (Writer, texts((8, 90), (9, 43), (16, 64), (3, 200), (33, 50))),
+    "sentences": (Sentences, sentences((64, 20), (60, 23), (33, 17), (17, 60))),
+    "texts": (Writer, texts((8, 90), (9, 43), (33, 50))),
 }
 
 

@@ -187,7 +187,7 @@ class ToyBackend:
 class ToyKind:
     """Two such devices."""
 
-    dlpack = None
+    dlpack, takes_sizes = None, False
 
     def __init__(self) -> None:
         self._devices = [Toy(0), Toy(1)]
