@@ -39,7 +39,7 @@ from .contract.empty import lower_empty
 from .contract.outer import lower_outer
 from .contract.packed import lower_packed
 from .contract.stream import MOST_ROWS, lower_stream
-from .window.window import order_of, windows
+from .window.window import Ways, ways_to_read_windows
 
 # rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row
 MIN_ROWS = 16
@@ -75,8 +75,14 @@ class Contraction:
     tuning: Tuning
 
     @cached_property
+    def ways(self) -> Ways:
+        """Those to read windows directly."""
+        return ways_to_read_windows(self.p, self.target, self.tuning)
+
+    @cached_property
     def windows(self) -> Estimate | Refusal:
-        return windows(self.p, self.target, self.tuning)
+        """The fastest of them."""
+        return self.ways.estimate()
 
     @cached_property
     def factors(self) -> tuple[Node, Node]:
@@ -260,7 +266,8 @@ def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> 
     text = f"{p.kernel.name} adds up products {order}"
     scope.guards[Condition(text, adds_up_alike)] = None
     if decision.name == "windows":
-        return choose([Schedule("windows", windows)], p, target, tuning, order)
+        ways = Contraction(p, target, tuning).ways
+        return choose([Schedule("windows", ways.estimate)], order)
     return decision.lowered()
 
 
@@ -270,6 +277,6 @@ def _order(c: Contraction, name: str) -> str:
     if name in ("outer", "packed"):
         return IN_BLOCKS
     if name == "windows":
-        return order_of(c.p, c.target, c.tuning)
+        return c.ways.order
     swapped = isinstance(c.matrix, Matrix) and _reads_along_k(c.matrix) and c.matrix.swapped
     return f"{name}, rows and lanes swapped" if swapped else name

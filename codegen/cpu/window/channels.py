@@ -23,7 +23,6 @@ from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import indices, postorder
 from ....ir.symbolic.questions import is_unknown, value_of
-from ....ir.symbolic.scope import estimated
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.lowered import Lowered
@@ -32,6 +31,7 @@ from .panel import pack_vector
 from .problem import (
     Tile,
     Windows,
+    at_least,
     best_tile,
     each_cell,
     step_cycles,
@@ -47,7 +47,6 @@ MOST_AS_ONE = 128  # places of lines that are transposed as one: they stand in t
 # loads that one costs for all lanes. Weight gradients of 3 x 3 places on Zen 1: tiles of 9 products
 # and 10 loads took 1.2 times as long as those of 6 and 5, or 12 and 8
 BROADCAST = 1.2
-LONG = 32  # for which extents that are not known are taken at least, where a panel has their size
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
 
 
@@ -58,13 +57,12 @@ def choose_tile(w: Windows) -> Tile | None:
     # what the transposition of a tile leaves free
     most = registers - 12 if registers >= 32 else registers - 4
     wide = min(4, panel_vectors(w))
-    shapes = combinations(
-        range(1, wide + 1), tile_lines(w), range(1, min(value_of(w.line), most) + 1)
-    )
+    line = at_least(w.line)
+    shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, min(line, most) + 1))
     fitting = [
         (v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers
     ]
-    extents = -(-w.m // w.p.width), value_of(w.lines), value_of(w.line)
+    extents = -(-w.m // w.p.width), value_of(w.lines), line
 
     def cycles(v: int, r: int, x: int) -> float:
         return step_cycles(v * r * x, v + BROADCAST * r * x)
@@ -83,8 +81,7 @@ def panel_vectors(w: Windows) -> int:
     most = w.target.l2 * 5 // 8 // (w.k * w.p.width * w.p.anchor.node.dtype.itemsize)
     if most < 1:
         return 0
-    with estimated([w.k], LONG):  # more steps of k than at hand may come
-        return min(-(-w.m // w.p.width), max(1, value_of(most)))
+    return min(-(-w.m // w.p.width), max(1, at_least(most)))
 
 
 def lower_channels(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:

@@ -15,12 +15,14 @@ from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....ir.symbolic.integer import NotSymbolic
 from ....ir.symbolic.questions import is_unknown, value_of
+from ....ir.symbolic.scope import estimated
 from ...kernels.contraction import Problem, contiguous, is_plain
 from ...kernels.loop_axes import CHUNK_WORK, balanced, in_last
 from ...llvm.target import Target
 from ..cache_sets import L1_WAY
 from .source import Footprint, Source
 
+LONG = 32  # an extent that is not known is taken for at least so much
 TASKS = 32  # wanted tasks: enough to balance, whatever the number of threads
 # places that make up for packing a panel: 5 cycles a vector for packing, half of one for each place
 PACKED_PLACES = 64
@@ -144,6 +146,15 @@ class Windows:
         ]
 
 
+def at_least(x: int) -> int:
+    """What a number is for symbols of at least LONG: a program may meet greater extents than those
+    at hand, and more often than smaller ones."""
+    if not is_unknown(x):
+        return value_of(x)
+    with estimated([x], LONG):
+        return value_of(x)
+
+
 def step_cycles(products: float, loads: float) -> float:
     """Cycles of one step of k: two products and two loads a cycle, four for a chain of products,
     half of one to loop."""
@@ -153,8 +164,11 @@ def step_cycles(products: float, loads: float) -> float:
 def waiting(w: Windows, lines: int) -> float:
     """What few tasks cost if tiles have so many lines: time over the share of the work, on average
     of 2, 4 and 8 threads."""
-    tasks = prod(v.extent for v in (*w.batch, *w.places[:-2])) * -(-w.lines // lines)
-    if is_unknown(tasks) or tasks >= TASKS // 2:
+    extents = [v.extent for v in (*w.batch, *w.places[:-2])]
+    if any(map(is_unknown, (*extents, w.lines))):
+        return 1.0
+    tasks = prod(map(value_of, extents)) * -(-value_of(w.lines) // lines)
+    if tasks >= TASKS // 2:
         return 1.0
     return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3
 

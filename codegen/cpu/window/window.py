@@ -11,7 +11,7 @@ takes the fewest cycles by the estimates of the three files.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ....ir.graph.index import Index, Var, var
@@ -30,29 +30,36 @@ from .source import source_of
 STEPS, TERMS = "step by step", "lanes over terms"  # orders of sums
 
 
-def windows(p: Problem, target: Target, tuning: Tuning, order: str = "") -> Estimate | Refusal:
-    """The way to read windows directly that takes the fewest cycles; of those that add up in an
-    order, if one is given."""
+@dataclass(frozen=True)
+class Ways:
+    """Those to read windows directly, the fastest first, each with the order in which it adds up;
+    `why_not`: why there are none."""
+
+    ways: list[tuple[str, Estimate]]
+    why_not: str = ""
+
+    @property
+    def order(self) -> str:
+        """That of the fastest."""
+        return self.ways[0][0]
+
+    def estimate(self, order: str = "") -> Estimate | Refusal:
+        """The fastest; of those that add up in an order, if one is given."""
+        ways = [e for o, e in self.ways if order in ("", o)]
+        if not ways:
+            why_not = self.why_not or "panels do not fit, and a copy has no contiguous lanes"
+            return Refusal(why_not)
+        return replace(ways[0], slower=tuple(e.lower for e in ways[1:]))
+
+
+def ways_to_read_windows(p: Problem, target: Target, tuning: Tuning) -> Ways:
+    """By estimates of their cycles."""
     if tuning.tiny:
-        return Refusal("vectors do not pay in a tiny kernel")
+        return Ways([], "vectors do not pay in a tiny kernel")
     w = find_windows(p, target)
     if w is None:
-        return Refusal("no factor is read through windows")
-    ways = [e for o, e in _by_cycles(w, tuning) if order in ("", o)]
-    if not ways:
-        return Refusal("panels do not fit, and a copy has no contiguous lanes")
-    return replace(ways[0], slower=tuple(e.lower for e in ways[1:]))
-
-
-def order_of(p: Problem, target: Target, tuning: Tuning) -> str:
-    """That in which the way with the fewest cycles adds up."""
-    w = find_windows(p, target)
-    assert w is not None
-    return _by_cycles(w, tuning)[0][0]
-
-
-def _by_cycles(w: Windows, tuning: Tuning) -> list[tuple[str, Estimate]]:
-    return sorted(_ways(w, tuning), key=lambda way: way[1].cycles)
+        return Ways([], "no factor is read through windows")
+    return Ways(sorted(_ways(w, tuning), key=lambda way: way[1].cycles))
 
 
 def _ways(w: Windows, tuning: Tuning) -> list[tuple[str, Estimate]]:
