@@ -237,7 +237,10 @@ def _call(
             if None in given:
                 realize.realize(*tensors)
                 given = [realize.value(t) for t in tensors]
+            layouts = [stored.layout for stored in given]
             for step in steps.get(key, ()):
+                if step.layouts != layouts:
+                    continue
                 repeat = step.repeat if run else None
                 if (
                     repeat is not None

@@ -25,6 +25,7 @@ from ....ir.loops.walk import indices, postorder
 from ....ir.symbolic.questions import is_unknown, value_of
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import balanced
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
 from .panel import pack_vector
@@ -37,7 +38,6 @@ from .problem import (
     step_cycles,
     tile_lines,
     tiles_of,
-    tiles_of_line,
     waiting,
 )
 from .steps import Sums, described, sum_products
@@ -57,8 +57,8 @@ def choose_tile(w: Windows) -> Tile | None:
     # what the transposition of a tile leaves free
     most = registers - 12 if registers >= 32 else registers - 4
     wide = min(4, panel_vectors(w))
-    line = at_least(w.line)
-    shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, min(line, most) + 1))
+    line, most_places = at_least(w.line), min(value_of(w.line), most)
+    shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, most_places + 1))
     fitting = [
         (v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers
     ]
@@ -68,6 +68,17 @@ def choose_tile(w: Windows) -> Tile | None:
         return step_cycles(v * r * x, v + BROADCAST * r * x)
 
     return best_tile(extents, fitting, cycles, partial(waiting, w)) if fitting else None
+
+
+def _overlapping(line: int, places: int) -> list[tuple[int, int, int]]:
+    """Tiles of a line as (size, first, count): balanced ones, or where its length is not known all
+    of one size, of which the last may compute places again."""
+    if not is_unknown(line):
+        return balanced(line, places)
+    if line < places:
+        return [(1, 0, line)]
+    whole = line // places
+    return [(places, 0, whole), (places, line - places, -(-line // places) - whole)]
 
 
 def channel_cycles(w: Windows, tile: Tile) -> float:
@@ -132,7 +143,7 @@ class _Task(WindowTask):
 
     def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
         """All places and channels of a few lines."""
-        cells = tiles_of_line(self.w.line, self.tile.places)
+        cells = _overlapping(self.w.line, self.tile.places)
         out = each_cell("places", cells, lambda x, n: self._channel_tiles((line, lines), (x, n)))
         finish = tiles_of(
             self.w.m,
