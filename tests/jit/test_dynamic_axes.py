@@ -82,7 +82,11 @@ def test_what_is_assigned_is_assigned_once() -> None:
     assert count.numpy().tolist() == [4, 4, 4]
 
 
-def test_a_line_tells_what_needs_no_program(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_tells_what_needs_no_program(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # no times at the end of the tests
+    monkeypatch.setattr("weft.inspection.dumps.shown._watched", [])
     with options.override(debug=True):
         f = wf.jit(weighed, dynamic=AXES)
         called(f, 9, 40)
