@@ -372,6 +372,7 @@ def _phase(loops: Loops, number: int, target: Target, declared: set[str], names:
     fn = Function(writer, target, Scope(writer), plan, constant, streamed=streamed, names=names)
     emitter = Emitter(fn)
     _bind_arguments(emitter, loops, phase)
+    writer.mark_entry()
     chunk: Var = phase.var
     fn.scope.vars[chunk] = Val("%chunk", "i64")
     with emitter.maybe(_chunk_in_range(emitter, phase)):

@@ -63,6 +63,7 @@ class Writer(Naming):
         self.freezes = freezes
         self.allocas: list[str] = []
         self.regions = [Region(Spot("start"))]
+        self.entry = self.here
         self.declared = declared
         self.barrier = 0  # the least level at which anything may be written now
         self.passes = False  # whether something is stored past the caches
@@ -262,11 +263,27 @@ class Writer(Naming):
     # ------------------------------------------------------------ memory
 
     def alloca(self, elem: str, count: int, name: str) -> Val:
+        """An array on the stack, once a call of the function: in a loop, it would grow the
+        stack."""
         if isinstance(count, Symbolic):
-            return self.emit(f"alloca {elem}, {self.number(count)}, align 64", "ptr", 1, 0)
+            with self._at_entry():
+                return self.emit(f"alloca {elem}, {self.number(count)}, align 64", "ptr", 1, 0)
         name = "%" + "".join(self.unique(name))
         self.allocas.append(f"  {name} = alloca [{count} x {elem}], align 64")
         return Val(name, "ptr")
+
+    def mark_entry(self) -> None:
+        """Arguments are known from here on, and nothing else has happened."""
+        self.entry = self._nested(self.here.label)
+
+    @contextmanager
+    def _at_entry(self) -> Iterator[None]:
+        outer = self.regions, self.barrier
+        self.regions, self.barrier = [Region(self.entry)], 0
+        try:
+            yield
+        finally:
+            self.regions, self.barrier = outer
 
     def offset(self, base: Val, elem: str, by: Val) -> Val:
         if by.literal and by.w == 1 and by.text == "0":

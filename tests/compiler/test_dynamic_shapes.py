@@ -17,13 +17,17 @@ import pytest
 import weft as wf
 import weft.nn.functional as F
 from weft import options
+from weft.codegen.llvm.emit import emit
 from weft.compiler.programs import on_disk
+from weft.compiler.structure import Structure
 from weft.compiler.symbolic.extents import apart, together
 from weft.compiler.symbolic.formulas import formulas
+from weft.compiler.symbolic.generic import generic
 from weft.frontend.lazy import program_table
 from weft.frontend.lazy.program_table import statistics
 from weft.frontend.lazy.realize import structure_of
 from weft.ir.graph.op import Op
+from weft.runtime.processor import host
 
 RNG = np.random.default_rng(0)
 Case = Callable[[int], wf.Tensor]
@@ -465,6 +469,25 @@ def test_batches_of_any_size_train_with_the_same_bits(name: str) -> None:
         mock.patch.object(program_table, "_programs", program_table.Programs()),
     ):
         assert trained(model, batches) == made
+
+
+def test_scratch_of_any_size_is_taken_once_a_call() -> None:
+    """Before any branch or loop, in which it would grow the stack."""
+
+    def structure(length: int) -> Structure:
+        return structure_of(F.conv1d(random(6, 20, length), random(24, 20, 3)).relu().max(2))
+
+    first, second = structure(40), structure(33)
+    parts = apart(second.key)
+    found = formulas(apart(first.key), parts)
+    assert found is not None
+    taken = 0
+    for kernel in generic(first, second, parts, found).compiled.lowered.kernels:
+        for text in emit(kernel.step.loops, host()).split("define ")[1:]:
+            entry, *others = text.split("\n  br ", 1)
+            taken += entry.count("alloca float, i64")
+            assert not any("alloca" in other for other in others)
+    assert taken
 
 
 # ---------------------------------------------------------------- other processes
