@@ -1,6 +1,6 @@
 """Axes of any extent. In: what `jit` was told of them, the Tensors of a call. Out: Tensors without
-memory that have other extents there, for which the function is traced, too: so the program that is
-compiled serves both."""
+memory that have other extents there, for which the function is traced, too, so that the program
+that is compiled serves both."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ... import errors
 from ...ir.graph.brief import brief
+from ...ir.graph.shapes import Shape
 from ...ir.symbolic.scope import LEAST
 from ...runtime.memory import storage
 from ..tensor.tensor import Tensor, of_storage
@@ -20,11 +21,14 @@ HOW = 'a bool, or symbols by argument and axis such as {"x": {0: "batch"}}'
 
 
 @dataclass(frozen=True)
-class Grown:
+class Others:
     """Tensors of other sizes. `symbols`: the name of each by its extent in them and its own."""
 
     tensors: list[Tensor]
     symbols: dict[tuple[int, int], str]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {extent}" for (extent, _), name in self.symbols.items())
 
 
 def as_dynamic(dynamic: object) -> Dynamic:
@@ -45,10 +49,11 @@ def _names_an_axis(axis: object, symbol: object) -> bool:
     return is_number and isinstance(symbol, str) and symbol.isidentifier()
 
 
-def grown(axes: Axes, owners: Sequence[str], tensors: Sequence[Tensor]) -> Grown | None:
-    """The Tensors of a call with other extents along its axes; `owners` are their arguments. None
-    if none has more than one element there. Raises ArgumentError where an axis is missing, and
-    ShapeError where a symbol has two extents."""
+def others_of(axes: Axes, owners: Sequence[str], tensors: Sequence[Tensor]) -> list[Others]:
+    """The Tensors of a call with greater extents along its axes, and with smaller ones, since they
+    may be the greatest that there are; `owners` are their arguments. None if none has more than one
+    element there. Raises ArgumentError where an axis is missing, and ShapeError where a symbol has
+    two extents."""
     if unknown := [name for name in axes if name not in owners]:
         there = ", ".join(dict.fromkeys(owners))
         raise errors.ArgumentError(
@@ -63,17 +68,29 @@ def grown(axes: Axes, owners: Sequence[str], tensors: Sequence[Tensor]) -> Grown
                 raise errors.ShapeError(
                     f"jit: {symbol} is {extent} in {where} and {t.shape[axis]} in {owner}"
                 )
-    other = {
-        symbol: extent + LEAST + i  # another difference for each, which tells them apart
-        for i, (symbol, (extent, _)) in enumerate(extents.items())
-        if extent >= LEAST
-    }
-    if not other:
-        return None
-    return Grown(
-        [_grown(t, named, other) for t, named in zip(tensors, symbols, strict=True)],
-        {(new, extents[symbol][0]): symbol for symbol, new in other.items()},
-    )
+    known = {symbol: extent for symbol, (extent, _) in extents.items() if extent >= LEAST}
+    return [_others(tensors, symbols, known, sign) for sign in (1, -1)] if known else []
+
+
+def _others(
+    tensors: Sequence[Tensor],
+    symbols: Sequence[Mapping[int, str]],
+    known: Mapping[str, int],
+    sign: int,
+) -> Others:
+    """With extents that differ from the known ones, each by another number, which tells them
+    apart."""
+    other = {}
+    for step, (symbol, extent) in enumerate(known.items(), LEAST):
+        other[symbol] = extent + (sign * step if extent + sign * step >= LEAST else step)
+    made: dict[tuple[int, Shape], Tensor] = {}  # a Tensor that is passed twice is one here, too
+    places = []
+    for t, named in zip(tensors, symbols, strict=True):
+        shape = tuple([other.get(named.get(a, ""), d) for a, d in enumerate(t.shape)])
+        places.append((id(t), shape))
+        made.setdefault(places[-1], _of_shape(t, shape))
+    pairs = {(other[s], extent): s for s, extent in known.items()}
+    return Others([made[place] for place in places], pairs)
 
 
 def _symbols(axes: Mapping[int, str], owner: str, t: Tensor) -> dict[int, str]:
@@ -85,8 +102,7 @@ def _symbols(axes: Mapping[int, str], owner: str, t: Tensor) -> dict[int, str]:
     return {axis % t.ndim: symbol for axis, symbol in axes.items()}
 
 
-def _grown(t: Tensor, named: Mapping[int, str], other: Mapping[str, int]) -> Tensor:
-    shape = tuple([other.get(named.get(a, ""), d) for a, d in enumerate(t.shape)])
+def _of_shape(t: Tensor, shape: Shape) -> Tensor:
     if shape == t.shape:
         return t
     made = of_storage(storage.absent(t.dtype, shape, device=t.device))

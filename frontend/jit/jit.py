@@ -28,7 +28,7 @@ from ..operands.arguments import as_function, as_int, as_sequence
 from ..operands.broadcast import default_float
 from ..tensor.tensor import Tensor, wrap
 from . import retrace_reason
-from .dynamic_axes import Dynamic, Grown, as_dynamic, grown
+from .dynamic_axes import Dynamic, Others, as_dynamic, others_of
 from .fast_call import DIFFERS, Repeat
 from .limited import as_bytes, within
 from .signature import Arguments, Key, Layout, layout_of, mapped, marks_of, names_of, owners_of
@@ -258,9 +258,9 @@ def _call(
         recorded = partial(_traced, function, statics, args, kwargs)
         if isinstance(steps.dynamic, Mapping):
             owners = owners_of(function, args, kwargs, statics)
-            other = grown(steps.dynamic, owners, tensors)
-            if other is not None and key not in steps:
-                _expect(recorded, arguments, other)
+            others = others_of(steps.dynamic, owners, tensors)
+            if others and key not in steps:
+                _expect(recorded, arguments, others)
         made = partial(
             TracedStep, structure=arguments.structure, several_sizes=steps.dynamic is not False
         )
@@ -376,12 +376,23 @@ def _add(steps: Steps, key: Key, step: TracedStep) -> None:
             del steps[oldest]
 
 
-def _expect(recorded: Callable[..., object], arguments: Arguments, other: Grown) -> None:
-    """Sees to it that the program of a call serves the sizes of other Tensors, too."""
-    recorded(
-        arguments.with_tensors(other.tensors),
-        lambda program, *_: program_table.expect(program.key, program.capture, other.symbols),
-    )
+def _expect(
+    recorded: Callable[..., object], arguments: Arguments, others: Sequence[Others]
+) -> None:
+    """Sees to it that the program of a call serves the sizes of other Tensors, too: the first for
+    which the function runs. Raises what it raises for the last."""
+    for other in others:
+
+        def expected(program: TracedProgram, *_: object, other: Others = other) -> None:
+            program_table.expect(program.key, program.capture, other.symbols)
+
+        try:
+            recorded(arguments.with_tensors(other.tensors), expected)
+            return
+        except Exception as error:
+            if other is others[-1]:
+                error.add_note(f"jit ran it for {other}, since `dynamic` says that these vary")
+                raise
 
 
 T = TypeVar("T")

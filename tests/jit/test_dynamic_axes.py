@@ -70,6 +70,32 @@ def test_python_runs_for_other_extents_once_a_signature() -> None:
     assert len(seen) == 4 and seen[0] != (4, 3) and seen[1:] == [(4, 3), (7, 3), (1, 3)]
 
 
+def test_the_greatest_extent_that_there_is_may_come_first() -> None:
+    """As of a table of positions: the function cannot run for a greater one."""
+    table = wf.tensor(np.arange(40, dtype="float32").reshape(20, 2))
+    f = wf.jit(lambda x: x + table[: x.shape[0]], dynamic={"x": {0: "time"}})
+    for time in (20, 12, 17):
+        assert f(wf.ones(time, 2)).numpy().tolist() == (table.numpy()[:time] + 1).tolist()
+
+
+def test_an_axis_that_cannot_vary_is_told_at_the_users_line() -> None:
+    f = wf.jit(lambda x: x.reshape(4, 3) * 2, dynamic={"x": {0: "rows"}})
+    with pytest.raises(errors.ShapeError, match="reshape") as raised:
+        f(wf.ones(4, 3))
+    assert raised.value.__notes__ == [
+        "jit ran it for rows = 2, since `dynamic` says that these vary"
+    ]
+
+
+def test_a_tensor_that_is_passed_twice() -> None:
+    f = wf.jit(lambda x, y: x * 2 + y, dynamic={"x": {0: "rows"}, "y": {0: "rows"}})
+    values = [wf.ones(rows, 3).realize() for rows in (5, 9, 20)]
+    before = statistics["built"]
+    for x in values:
+        assert f(x, x).numpy().tolist() == [[3.0] * 3] * len(x)
+    assert statistics["built"] - before == 1
+
+
 def test_what_is_assigned_is_assigned_once() -> None:
     count = wf.zeros(3)
 
