@@ -143,8 +143,7 @@ def lower_kernel(
     """Loops of one kernel; `fastest` picks among candidates, `forced` is a way of a schedule."""
     nodes = [u.node for u in kernel.units]
     operations, least = work(nodes), least_work(settings)
-    why = why_lanes(operations, settings)
-    why = why or _why_ordered(kernel, settings.target)
+    why = why_lanes(operations, settings) or _why_ordered(kernel, settings.target)
     tuning = Tuning(
         settings.min_chunks, why, fastest, settings.strict, forced, lambda: operations >= least
     )

@@ -14,17 +14,15 @@ tiny          for row: for element: combine; for element: write; one chunk, no l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
-from ...ir.graph.graph import Node, const
+from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, unravel, var
-from ...ir.kernels.column_sums import MAX_BYTES
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ...ir.loops.walk import Substitution, postorder
-from ...ir.symbolic.integer import NotSymbolic, Symbolic
-from ...ir.symbolic.questions import has_several, is_same, is_unknown, value_of
+from ...ir.loops.walk import postorder
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import has_several, is_same, value_of
 from ..kernels import loop_axes
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
 from ..kernels.choices import by_position
@@ -86,14 +84,12 @@ class RowLowering(KernelAxes):
             t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL)
             for i, t in enumerate(sums)
         }
-        body: list[Stmt] = [s for t in sums for s in _cleared(t)]
+        body: list[Stmt] = [Alloc(t.acc, identity(t.node.arg[0], t.acc.dtype)) for t in sums]
         body += chunk.each(inner)
         for t in sums:
             c = Var("c", t.acc.size)
             part = Store(parts[t.node], var(chunk.grid) * t.acc.size + var(c), load(t.acc, var(c)))
             body.append(For(c, c.extent, LANES, [part], 4))
-        if large := {t.acc: _with_room(t.acc) for t in sums if is_unknown(t.acc.size)}:
-            body = Substitution({}, large).body(body)
         text = (
             f" rows: lanes over the last of the inner axes, {chunk.describe()}, partial sums over"
             " the rows of each"
@@ -299,22 +295,3 @@ class RowLowering(KernelAxes):
         phase = chunk.phase(body, wrap)
         loops = Loops(self.kernel.name, self.buffers, chunk.params, [phase])
         return Lowered(loops, chunk.values, [self.work()], text)
-
-
-def _cleared(t: ColumnSum) -> list[Stmt]:
-    """The accumulator of sums over the rows, at its beginning."""
-    nothing = identity(t.node.arg[0], t.acc.dtype)
-    if not is_unknown(t.acc.size):
-        return [Alloc(t.acc, nothing)]
-    c = Var("c", t.acc.size)
-    zero = Store(t.acc, var(c), const(nothing, t.acc.dtype))
-    return [Alloc(t.acc), For(c, c.extent, LANES, [zero], 4)]
-
-
-def _with_room(acc: Buf) -> Buf:
-    """The same accumulator, for as many columns as a kernel of rows may sum where their number is
-    not known."""
-    most = MAX_BYTES // acc.dtype.itemsize
-    if acc.size > most:
-        raise NotSymbolic(f"scratch has no room for {acc.size} sums")
-    return replace(acc, size=most)

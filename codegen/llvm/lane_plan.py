@@ -169,8 +169,7 @@ def row_length(index: Index, lane: Var) -> int:
     if isinstance(count, Symbolic):
         return 0
     alone = lane not in (index - Index({lane: count})).vars() and not index.values()
-    known = alone and not isinstance(count, Symbolic)
-    return count if known and 1 < count <= MOST_COLUMNS else 0
+    return count if alone and 1 < count <= MOST_COLUMNS else 0
 
 
 def takes_rows(s: For) -> bool:

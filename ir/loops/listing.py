@@ -161,10 +161,10 @@ class _Listing(Printer):
     def index(self, index: Index) -> str:
         parts = []
         for t, c in index.terms:
-            size, less = _apart(c)
+            size, less = _without_sign(c)
             parts.append((self.term(t) if is_same(size, 1) else f"{size}*{self.factor(t)}", less))
         if not is_same(index.const, 0) or not parts:
-            size, less = _apart(index.const)
+            size, less = _without_sign(index.const)
             parts.append((str(size), less))
         (first, minus), *rest = parts
         return (
@@ -216,6 +216,6 @@ def _uses(body: list[Stmt]) -> tuple[Counter[Node], set[Node]]:
     return uses, apart
 
 
-def _apart(x: int) -> tuple[int, bool]:
+def _without_sign(x: int) -> tuple[int, bool]:
     """An integer without its sign, and whether that is a minus; of arguments as it is."""
     return (x, False) if isinstance(x, Symbolic) else (abs(x), x < 0)

@@ -280,7 +280,6 @@ def main(count: int, first: int, device: str) -> int:
         cudakit.device()
     failed = 0
     for seed in range(first, first + count):
-        before = statistics["laid_out"]
         try:
             where: Any = differing(seed, device)
         except Exception as error:
@@ -290,7 +289,6 @@ def main(count: int, first: int, device: str) -> int:
             print(f"seed {seed}: {where}", flush=True)
         if not (seed + 1) % 100:
             print(f"{seed + 1 - first} expressions, {failed} failed", flush=True)
-        del before
     print(f"{count} expressions, {failed} failed; {dict(statistics)}")
     return failed
 

@@ -25,19 +25,19 @@ from ....ir.loops.walk import indices, postorder
 from ....ir.symbolic.questions import is_unknown, value_of
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import balanced
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
 from .panel import pack_vector
 from .problem import (
     Tile,
     Windows,
-    at_least,
     best_tile,
     each_cell,
+    likely,
     step_cycles,
     tile_lines,
     tiles_of,
+    tiles_of_line,
     waiting,
 )
 from .steps import Sums, described, sum_products
@@ -57,7 +57,7 @@ def choose_tile(w: Windows) -> Tile | None:
     # what the transposition of a tile leaves free
     most = registers - 12 if registers >= 32 else registers - 4
     wide = min(4, panel_vectors(w))
-    line, most_places = at_least(w.line), min(value_of(w.line), most)
+    line, most_places = likely(w.line), min(value_of(w.line), most)
     shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, most_places + 1))
     fitting = [
         (v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers
@@ -68,17 +68,6 @@ def choose_tile(w: Windows) -> Tile | None:
         return step_cycles(v * r * x, v + BROADCAST * r * x)
 
     return best_tile(extents, fitting, cycles, partial(waiting, w)) if fitting else None
-
-
-def _overlapping(line: int, places: int) -> list[tuple[int, int, int]]:
-    """Tiles of a line as (size, first, count): balanced ones, or where its length is not known all
-    of one size, of which the last may compute places again."""
-    if not is_unknown(line):
-        return balanced(line, places)
-    if line < places:
-        return [(1, 0, line)]
-    whole = line // places
-    return [(places, 0, whole), (places, line - places, -(-line // places) - whole)]
 
 
 def channel_cycles(w: Windows, tile: Tile) -> float:
@@ -92,7 +81,7 @@ def panel_vectors(w: Windows) -> int:
     most = w.target.l2 * 5 // 8 // (w.k * w.p.width * w.p.anchor.node.dtype.itemsize)
     if most < 1:
         return 0
-    return min(-(-w.m // w.p.width), max(1, at_least(most)))
+    return min(-(-w.m // w.p.width), max(1, likely(most)))
 
 
 def lower_channels(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
@@ -143,7 +132,7 @@ class _Task(WindowTask):
 
     def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
         """All places and channels of a few lines."""
-        cells = _overlapping(self.w.line, self.tile.places)
+        cells = tiles_of_line(self.w.line, self.tile.places, again=True)
         out = each_cell("places", cells, lambda x, n: self._channel_tiles((line, lines), (x, n)))
         finish = tiles_of(
             self.w.m,

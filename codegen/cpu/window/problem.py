@@ -146,7 +146,7 @@ class Windows:
         ]
 
 
-def at_least(x: int) -> int:
+def likely(x: int) -> int:
     """What a number is for symbols of at least LONG: a program may meet greater extents than those
     at hand, and more often than smaller ones."""
     if not is_unknown(x):
@@ -217,13 +217,16 @@ def tile_lines(w: Windows) -> range:
     return range(high, min(w.lines, 8) + 1, high)
 
 
-def tiles_of_line(line: int, places: int) -> list[tuple[int, int, int]]:
+def tiles_of_line(line: int, places: int, again: bool = False) -> list[tuple[int, int, int]]:
     """Tiles as (size, first, count): balanced ones, or of a line whose length is not known those of
-    so many places, then of one."""
+    so many places, then of one. `again`: places may be computed twice, so that the last tile may
+    overlap the one before."""
     if not is_unknown(line):
         return balanced(line, places)
-    count, rest = divmod(line, places)
-    return [(places, 0, count), (1, count * places, rest)]
+    whole, rest = divmod(line, places)
+    if again and line >= places:
+        return [(places, 0, whole), (places, line - places, -(-line // places) - whole)]
+    return [(places, 0, whole), (1, whole * places, rest)]
 
 
 def spread(vs: list[Var], position: Index) -> dict[Var, Index]:

@@ -24,10 +24,10 @@ from ..chunks import Tuning
 from .problem import (
     Tile,
     Windows,
-    at_least,
     best_tile,
     channel_block,
     each_cell,
+    likely,
     step_cycles,
     tiles_of_line,
 )
@@ -40,7 +40,7 @@ def choose_tile(w: Windows) -> Tile:
     most = registers - 8 if registers >= 32 else registers - 4
     lines = 1 if is_unknown(w.lines) else min(w.lines, 4)
     shapes = combinations(
-        range(1, min(w.m, 8) + 1), range(1, lines + 1), range(1, min(at_least(w.line), most) + 1)
+        range(1, min(w.m, 8) + 1), range(1, lines + 1), range(1, min(likely(w.line), most) + 1)
     )
     fitting = [
         (o, r, x)
@@ -53,7 +53,7 @@ def choose_tile(w: Windows) -> Tile:
         loads = 1.5 * o + 2.0 * r * x
         return max(step_cycles(o * r * x, loads), _stream_cycles(w, o, r))
 
-    return best_tile((w.m, value_of(w.lines), at_least(w.line)), fitting, cycles)
+    return best_tile((w.m, value_of(w.lines), likely(w.line)), fitting, cycles)
 
 
 def _stream_cycles(w: Windows, channels: int, lines: int) -> float:
