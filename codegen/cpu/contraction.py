@@ -25,7 +25,7 @@ from ...ir.graph.index import var
 from ...ir.kernels.kernel import Kernel
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import is_below
-from ...ir.symbolic.scope import Condition, Scope, scope_of
+from ...ir.symbolic.scope import Scope, scope_of
 from ...wording import plural
 from ..kernels.contraction import Problem, analyse, contiguous, read_once
 from ..kernels.loop_axes import extent
@@ -252,19 +252,17 @@ def _lowered(p: Problem, target: Target, tuning: Tuning) -> Lowered:
 def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> Lowered:
     """The schedule that suits the sizes at hand, for all sizes around whose own schedule adds up in
     the same order."""
+
+    def order_here() -> str:
+        c = Contraction(p, target, tuning)
+        return _order(c, decide(CONTRACTIONS, c).name)
+
+    order = scope.settle(order_here, lambda order: f"{p.kernel.name} adds up products {order}")
     c = Contraction(p, target, tuning)
     with scope.at_hand():
         decision = decide(CONTRACTIONS, c)
         if decision.name == "outer" and isinstance(p.k, Symbolic):
             decision = decide([Schedule("packed", packed)], c)
-        order = _order(c, decision.name)
-
-    def adds_up_alike() -> bool:
-        c = Contraction(p, target, tuning)
-        return order == _order(c, decide(CONTRACTIONS, c).name)
-
-    text = f"{p.kernel.name} adds up products {order}"
-    scope.guards[Condition(text, adds_up_alike)] = None
     if decision.name == "windows":
         ways = Contraction(p, target, tuning).ways
         return choose([Schedule("windows", ways.estimate)], order)

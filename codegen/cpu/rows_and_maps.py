@@ -10,7 +10,6 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import Var
 from ...ir.kernels.kernel import Kernel
 from ...ir.symbolic.integer import NotSymbolic
-from ...ir.symbolic.scope import Condition
 from ...wording import plural
 from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
@@ -141,10 +140,9 @@ def _chosen(k: RowLowering, tuning: Tuning) -> Lowered:
             return order("tiny")
         return order(decide(ROWS_AND_MAPS, k.again(k.target, tuning.strict)).name)
 
-    with scope.at_hand():
-        wanted = order_here()
-    text = f"{k.kernel.name} adds up in the order of {' and '.join(wanted)}"
-    scope.guards[Condition(text, lambda: order_here() == wanted)] = None
+    wanted = scope.settle(
+        order_here, lambda order: f"{k.kernel.name} adds up in the order of {' and '.join(order)}"
+    )
     able = [s for s in ROWS_AND_MAPS if s.name in ORDERS and order(s.name) == wanted]
     if not any(isinstance(s.estimate(k), Estimate) for s in able):
         raise NotSymbolic(f"{k.kernel.name}: only {' and '.join(s.name for s in able)} would do")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from math import prod
 from typing import Self
 
@@ -33,6 +34,7 @@ from .loop_axes import Access, Lanes
 from .stages import UNROLLED, AxisMap, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}
+LONG_ROW = 32  # vectors of terms, beside which the sum of the lanes of one costs nothing
 INNER_BONUS = (
     0.9  # lanes over inner axes keep sums in registers, and need no more blocks of a GPU than rows
 )
@@ -226,21 +228,25 @@ class KernelAxes:
         `combining`: cycles for the lanes of a vector, by the kind of reduction. `partial`: cycles
         more for an access of a part of a vector.
         """
-        cycles, elements = 0.0, 0
+        costs = list[tuple[float, int]]()
         for signature, groups in self.inner_groups.items():
             touching = [
                 a
                 for a in self.accesses
                 if not a.index.vars().isdisjoint(v for g in groups for v in g)
             ]
-            count = value_of(prod(loop_axes.extent(g) for g in groups))
-            each_row = self._combining(signature, combining or {})
-            if count % self.width:
-                each_row += partial * len(touching)
             cost = self.group_cost(groups[-1], touching or self.accesses)
-            cost += each_row / -(-count // self.width)
-            cycles, elements = cycles + cost * count, elements + count
-        return INNER_BONUS * cycles / max(1, elements)
+            terms = prod(loop_axes.extent(g) for g in groups)
+            terms = value_of(terms) if is_unknown(terms) else terms
+            if terms < LONG_ROW * self.width:
+                each_row = self._combining(signature, combining or {})
+                each_row += partial * len(touching) if terms % self.width else 0
+                cost += each_row / _rounded(-(-terms // self.width))
+            costs.append((cost, terms))
+        if len(costs) == 1:
+            return INNER_BONUS * costs[0][0]
+        elements = sum(value_of(terms) for _, terms in costs)
+        return INNER_BONUS * sum(c * value_of(n) for c, n in costs) / max(1, elements)
 
     def _combining(self, signature: Signature, cycles: Mapping[str, float]) -> float:
         """Of all reductions over some inner axes."""
@@ -286,6 +292,11 @@ class KernelAxes:
         if signature not in self.inner:
             self.axes.add(signature)
         return self.inner[signature], self.axes.inner_at[signature]
+
+
+def _rounded(vectors: int) -> int:
+    """Up to a power of two: few questions tell costs of few vectors apart."""
+    return next(1 << i for i in count() if 1 << i >= vectors)
 
 
 def _substituted(s: Stage, by: Substitution, lanes: Mapping[Var, Var]) -> Stage:

@@ -27,6 +27,7 @@ CHEAP = 12
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
 MOST_COLUMNS = 16  # elements of rows that are loaded as vectors and sorted, one row per lane
 UNKNOWN_APART = 8  # times the cost of an element a lane: lanes would be built one by one
+MANY_VECTORS = 4  # of which the last one may have idle lanes
 NEAR = 4  # elements from lane to lane that still share cache lines
 BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
 LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
@@ -140,8 +141,17 @@ def extent(group: Sequence[Var]) -> int:
 def lane_cost(v: Var, n: int, accesses: Iterable[Access], width: int, rows: bool) -> float:
     """Cycles of a vector of lanes over v, each useful lane counted: an access costs as many as it
     takes instructions. `rows`: are rows of a lane written by unrolled loops?"""
-    used = n / (-(-n // width) * width)
-    return (1 + sum(_access_cost(a, v, width, rows or not a.store) for a in accesses)) / used
+    cycles = 1 + sum(_access_cost(a, v, width, rows or not a.store) for a in accesses)
+    return cycles / _share_used(n, width)
+
+
+def _share_used(n: int, width: int) -> float:
+    """Lanes of n that are not idle. One vector of many does not count."""
+    n = value_of(n) if is_unknown(n) else n
+    if n >= MANY_VECTORS * width:
+        return 1.0
+    n = value_of(n)
+    return n / (-(-n // width) * width)
 
 
 def _access_cost(a: Access, v: Var, width: int, rows: bool) -> float:

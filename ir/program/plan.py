@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..graph.graph import Node, reach
 from ..graph.index import row_major_strides
 from ..graph.op import Op
 from ..graph.order import Order
 from ..passes.bounds_checks import CheckSite
+from ..symbolic.questions import value_of
 from .arena import Block, place
 from .flat import Flat
 from .program import Lifetime, Program, ValueLayout
@@ -40,7 +41,8 @@ def plan(steps: list[Step], p: Planner) -> Program:
     after = _waits(steps)
     order = Order(topological(steps, after), after.__getitem__)
     donations = _donations(steps, order, after, p)
-    sequence = least_peak(order.items, after, lambda n: 0 if n in outside else n.nbytes, p.enough)
+    held = cache(lambda n: 0 if n in outside else value_of(n.nbytes))
+    sequence = least_peak(order.items, after, held, p.enough)
     memory = _Memory(sequence, p, donations)
     made, spans = Flat(), []
     for s in sequence:
@@ -163,12 +165,12 @@ class _Memory:
                 if block is not None:
                     self._inside[block] = output
             elif block is None:
-                self._blocks[n] = Block(n.nbytes, t, self._last.get(n, t))
+                self._blocks[n] = Block(value_of(n.nbytes), t, self._last.get(n, t))
             else:
                 block.last = self._last.get(n, t)
                 self._blocks[n] = block
         for buf in s.scratch:
-            self._blocks[s, buf] = Block(buf.size * buf.dtype.itemsize, t, t)
+            self._blocks[s, buf] = Block(value_of(buf.size) * buf.dtype.itemsize, t, t)
 
     def _overwritten(self, t: int, s: Step, n: Node) -> Block | None:
         """The Block of a value that is not needed once this step has written n over it: the oldest,
@@ -179,7 +181,7 @@ class _Memory:
             if m in self._blocks and m not in self._gone and self._last[m] == t
         ]
         for block, source in sorted(held, key=lambda pair: pair[0].first):
-            if block.nbytes == n.nbytes and s.in_place(source, n):
+            if block.nbytes == value_of(n.nbytes) and s.in_place(source, n):
                 self._instead[n] = source
                 self._gone.add(source)
                 return block

@@ -58,7 +58,13 @@ class Symbolic(Base):
     @property
     def value(self) -> int:
         """For the values at hand."""
-        return sum(c * math.prod(a.value for a in m) for m, c in self.terms)
+        total = 0
+        for atoms, factor in self.terms:
+            product = factor
+            for atom in atoms:
+                product *= atom.value
+            total += product
+        return total
 
     @property
     def bounds(self) -> Bounds:
@@ -81,7 +87,7 @@ class Symbolic(Base):
     def _plain(self) -> int:
         if not self.scope.is_laid_out:
             raise NotSymbolic(f"a plain integer is needed for {self}")
-        return self.value
+        return self.scope.read(self)
 
     __index__ = __int__ = _plain
 
@@ -99,7 +105,7 @@ class Symbolic(Base):
         return format(float(self), spec) if spec else str(self)
 
     def __float__(self) -> float:
-        return float(self.value)
+        return float(self.scope.read(self))
 
     def __bool__(self) -> bool:
         return not self.scope.answer(self, "==")

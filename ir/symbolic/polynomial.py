@@ -20,6 +20,10 @@ class Answers:
         """How the difference of two integers compares with 0."""
         raise NotImplementedError
 
+    def read(self, x: Any) -> int:
+        """The value of an integer."""
+        raise NotImplementedError
+
     def quotient(self, x: int, by: int) -> int:
         """`x // by`, of which at least one is symbolic, and nothing divides exactly."""
         raise NotImplementedError

@@ -13,7 +13,7 @@ from .polynomial import text_of
 def value_of(x: int) -> int:
     """The integer at hand: for estimates, whose answers change neither what is computed nor its
     bits."""
-    return x.value if isinstance(x, Symbolic) else x
+    return x.scope.read(x) if isinstance(x, Symbolic) else x
 
 
 def at_least(a: int, b: int) -> bool:

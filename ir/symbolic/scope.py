@@ -7,14 +7,18 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from .integer import RELATIONS, Symbolic, atom_of, of_atom, terms_of
 from .polynomial import UNKNOWN, Answers, Atom, Bounds, bounds, bracketed, text_of
-from .questions import is_below, value_of
+from .questions import is_below
 
+MOST_KNOWN = 32  # ways of a Condition
 LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has none
 OPPOSITE = {">": "<=", "==": "!="}
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,18 +39,34 @@ class Guard:
         return f"{text_of(positive)} {self.relation} {text_of(negative)}"
 
 
+Asked = dict["Guard | Condition", None]
+
+
 @dataclass(frozen=True, eq=False)
 class Condition:
     """A decision that is no comparison: `test` makes it again for the values that the symbols
-    have."""
+    have.
+
+    `known`: its answers so far, each behind what was asked on the way. Where all that is so again,
+    the way is the same.
+    """
 
     text: str
     test: Callable[[], bool]
+    scope: Scope
+    known: list[tuple[Asked, bool]] = field(default_factory=list)
 
     @property
     def holds(self) -> bool:
         """For the values that the symbols have."""
-        return self.test()
+        for asked, answer in self.known:
+            if all(guard.holds for guard in asked):
+                return answer
+        with self.scope.asking() as asked:
+            answer = self.test()
+        if len(self.known) < MOST_KNOWN:
+            self.known.append((asked, answer))
+        return answer
 
     def __str__(self) -> str:
         return self.text
@@ -57,12 +77,14 @@ class Scope(Answers):
     """The symbols of one program.
 
     `values`: those at hand, for which answers are given. `guards`: what was asked and not proven.
-    `is_laid_out`: nothing is recorded or refused.
+    `is_laid_out`: nothing becomes a guard or is refused. `asked`: what a Condition asks then, if it
+    is found out.
     """
 
     values: dict[Symbol, int] = field(default_factory=dict)
-    guards: dict[Guard | Condition, None] = field(default_factory=dict)
+    guards: Asked = field(default_factory=dict)
     is_laid_out: bool = False
+    asked: Asked | None = None
     quotients: dict[tuple[int, int], Quotient] = field(default_factory=dict)
     chosen: list[Chosen] = field(default_factory=list)
 
@@ -94,13 +116,37 @@ class Scope(Answers):
 
     @contextmanager
     def at(self, values: Sequence[int]) -> Iterator[None]:
-        """The symbols have these values, in their order."""
-        before = self.values, self.is_laid_out
+        """The symbols have these values, in their order. What is asked meanwhile is not found out,
+        and may depend on all that they were."""
+        if self.asked is not None:
+            for symbol in self.values:
+                self.read(of_atom(symbol))
+        before = self.values, self.is_laid_out, self.asked
         self.values, self.is_laid_out = dict(zip(self.values, values, strict=True)), True
+        self.asked = None
         try:
             yield
         finally:
-            self.values, self.is_laid_out = before
+            self.values, self.is_laid_out, self.asked = before
+
+    @contextmanager
+    def asking(self) -> Iterator[Asked]:
+        """What is asked for the values that the symbols have, and not proven."""
+        before, self.asked = self.asked, {}
+        try:
+            yield self.asked
+        finally:
+            self.asked = before
+
+    def settle(self, decision: Callable[[], T], text: Callable[[T], str]) -> T:
+        """A decision for the values at hand, which the program keeps: it serves those for which an
+        equal one would be made. `text` says what was decided."""
+        with self.at_hand(), self.asking() as asked:
+            wanted = decision()
+        if asked:
+            test = partial(_is_equal, decision, wanted)
+            self.guards[Condition(text(wanted), test, self, [(asked, True)])] = None
+        return wanted
 
     def at_hand(self) -> AbstractContextManager[None]:
         """The same with the values at hand."""
@@ -115,14 +161,21 @@ class Scope(Answers):
 
     def answer(self, difference: Any, relation: str) -> bool:
         """How the difference of two integers compares with 0."""
-        test = RELATIONS[relation]
-        here = test(difference.value)
-        if self.is_laid_out:
+        here = RELATIONS[relation](difference.value)
+        if self.is_laid_out and self.asked is None:
             return here
         if (certain := proven(difference, relation)) is not None:
             return certain
-        self.guards[Guard(difference, relation if here else OPPOSITE[relation])] = None
+        guard = Guard(difference, relation if here else OPPOSITE[relation])
+        (self.guards if self.asked is None else self.asked)[guard] = None
         return here
+
+    def read(self, x: Symbolic) -> int:
+        """The value of an integer."""
+        value = x.value
+        if self.asked is not None:
+            self.asked[Guard(x - value, "==")] = None
+        return value
 
 
 def proven(difference: Symbolic, relation: str) -> bool | None:
@@ -169,7 +222,8 @@ class Quotient(Atom):
     @property
     def value(self) -> int:
         """For the values at hand."""
-        return value_of(self.of) // value_of(self.by)
+        of, by = (x.value if isinstance(x, Symbolic) else x for x in (self.of, self.by))
+        return of // by
 
     @property
     def bounds(self) -> Bounds:
@@ -207,7 +261,7 @@ class Chosen(Atom):
         """For the values at hand."""
         values = tuple(self.scope.values.values())
         if self._known is None or self._known[0] != values:
-            with self.scope.at_hand():
+            with self.scope.asking(), self.scope.at_hand():  # whoever asks for it does not for more
                 self._known = values, int(self.choice())
         assert self.least <= self._known[1] <= self.most
         return self._known[1]
@@ -219,6 +273,10 @@ class Chosen(Atom):
 
     def __repr__(self) -> str:
         return f"size{self.scope.chosen.index(self)}"
+
+
+def _is_equal(decision: Callable[[], T], wanted: T) -> bool:
+    return decision() == wanted
 
 
 def _floor(x: float, by: int) -> float:
@@ -241,7 +299,7 @@ def decided(test: Callable[[], bool], of: Iterable[int], text: str) -> bool:
     here = test()
     if len(scope.guards) > len(before):
         said = text if here else f"it is not true that {text}"
-        scope.guards = {**before, Condition(said, lambda: test() is here): None}
+        scope.guards = {**before, Condition(said, lambda: test() is here, scope): None}
     return here
 
 

@@ -66,6 +66,39 @@ def test_an_answer_holds_wherever_its_guards_do(left: Any, right: Any) -> None:
         assert scope.holds((64, 10))
 
 
+@given(TREES, TREES, TREES)
+def test_a_settled_decision_is_made_again_only_where_it_may_differ(a: Any, b: Any, c: Any) -> None:
+    scope, calls = Scope(), list[int]()
+    n, m = scope.symbol("n", 64), scope.symbol("m", 10)
+    x, y, z = (evaluated(tree, n, m) for tree in (a, b, c))
+    size = scope.choose(lambda: max(1, value_of(y)), math.inf)
+
+    def decision() -> tuple[int, bool]:
+        calls.append(1)
+        chosen = x if x < y else size
+        return value_of(chosen) if chosen > z else 0, bool(y == z)
+
+    scope.settle(decision, str)
+    with scope.at(VALUES[0]):
+        first = decision()
+    for values in VALUES * 2:
+        with scope.at(values):
+            same = decision() == first
+        calls.clear()
+        assert scope.holds(values) is same
+        assert len(calls) <= 1
+    for values in VALUES:
+        calls.clear()
+        assert scope.holds(values) in (True, False) and not calls
+
+
+def test_a_decision_that_depends_on_no_size_makes_no_guard() -> None:
+    scope = Scope()
+    n = scope.symbol("n", 64)
+    assert scope.settle(lambda: "even" if n + n >= 4 else "odd", str) == "even"
+    assert not scope.guards
+
+
 def test_what_is_proven_makes_no_guard() -> None:
     scope = Scope()
     n, m = scope.symbol("n", 64), scope.symbol("m", 10)

@@ -167,9 +167,10 @@ def waiting(w: Windows, lines: int) -> float:
     extents = [v.extent for v in (*w.batch, *w.places[:-2])]
     if any(map(is_unknown, (*extents, w.lines))):
         return 1.0
-    tasks = prod(map(value_of, extents)) * -(-value_of(w.lines) // lines)
+    tasks = prod(extents) * -(-w.lines // lines)
     if tasks >= TASKS // 2:
         return 1.0
+    tasks = value_of(tasks)
     return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3
 
 

@@ -14,7 +14,7 @@ from math import ceil
 
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
-from ....ir.symbolic.scope import Condition, scope_of
+from ....ir.symbolic.scope import scope_of
 from ...kernels.contraction import Problem, analyse
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
@@ -66,10 +66,10 @@ def chosen(p: Problem, target: CudaTarget) -> Lowered:
     scope = scope_of(p.extents)
     if scope is None:
         return choose(CONTRACTIONS, p, target)
+    name = p.kernel.name
+    scope.settle(partial(order, p, target), lambda order: f"{name} adds up products {order}")
     with scope.at_hand():
-        decision, wanted = decide(CONTRACTIONS, p, target), order(p, target)
-    text = f"{p.kernel.name} adds up products {wanted}"
-    scope.guards[Condition(text, lambda: order(p, target) == wanted)] = None
+        decision = decide(CONTRACTIONS, p, target)
     return decision.lowered()
 
 

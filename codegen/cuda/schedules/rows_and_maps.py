@@ -9,7 +9,6 @@ from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
 from ....ir.symbolic.integer import NotSymbolic
 from ....ir.symbolic.questions import value_of
-from ....ir.symbolic.scope import Condition
 from ...kernels import loop_axes
 from ...kernels.kernel_axes import KernelAxes, place_values
 from ...kernels.lowered import Lowered
@@ -75,10 +74,10 @@ def chosen(k: KernelAxes) -> Lowered:
     scope = k.scope
     if scope is None or not k.reduces:
         return choose(ROWS_AND_MAPS, k)
-    with scope.at_hand():
-        wanted = order(k.again(k.weighed_for, False))
-    text = f"{k.kernel.name} adds up as {wanted[0]} does"
-    scope.guards[Condition(text, lambda: order(k.again(k.weighed_for, False)) == wanted)] = None
+    wanted = scope.settle(
+        lambda: order(k.again(k.weighed_for, False)),
+        lambda order: f"{k.kernel.name} adds up as {order[0]} does",
+    )
     able = [s for s in ROWS_AND_MAPS if s.name == wanted[0]]
     if not isinstance(able[0].estimate(k), Estimate):
         raise NotSymbolic(f"{k.kernel.name}: only {wanted[0]} would do")
