@@ -43,8 +43,7 @@ from ..ir.program.laid_out import laid_out
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, ValueLayout
-from ..ir.program.region_step import RegionStep, layouts
-from ..ir.symbolic.integer import NotSymbolic
+from ..ir.program.region_step import Body, RegionStep, anew, layouts
 from ..ir.symbolic.scope import Scope
 from ..runtime.memory.devices import CPU
 from ..runtime.runnable import Runnable
@@ -150,7 +149,8 @@ def _arranged(
     """Kernels in order, with memory and code: for the values that symbols have, if there are
     any."""
     with nullcontext() if scope is None else scope.at_hand():
-        program = passes.step("plan", plan, made.lowered.steps, made.planner)
+        steps = made.lowered.steps if scope is None else anew(made.lowered.steps)
+        program = passes.step("plan", plan, steps, made.planner)
         if scope is not None:
             program = laid_out(program)
         keys = ["" if call.routined else code.key_of(call.loops) for call in program.calls]
@@ -225,7 +225,7 @@ def _lowered(
     fused = passes.step("fuse", kernels_of, parts, backend.policy).named(prefix)
     _require_host(fused, backend)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
-    inner = partial(_loop, strides, backend, code) if scope is None else _no_loop
+    inner = partial(_loop, strides, backend, code, scope)
     with provenance(NOWHERE):  # Nodes of loops
         lowered = passes.step(
             "lower",
@@ -259,6 +259,7 @@ def _loop(
     strides: Strides,
     backend: Backend,
     code: KernelBuilder,
+    scope: Scope | None,
     kernel: Kernel,
     sites: list[CheckSite],
 ) -> tuple[RegionStep, list[LoweredKernel]]:
@@ -268,13 +269,13 @@ def _loop(
     values = layouts(spec, n.src, strides)
     # carries that take the place of the last ones
     wishes = {k: spec.captured + k for k in range(spec.carries)} if n.op is Op.LOOP else {}
-    bodies, programs, before = [], list[Program](), len(sites)
+    bodies, before = [], len(sites)
     for i, region in enumerate(spec.regions):
         prefix = f"{kernel.name}_" if n.op is Op.LOOP else f"{kernel.name}_{i}_"
         inner = Passes(region.outputs)
-        body = _lowered(inner, region.params, values, wishes, backend, code, sites, prefix)
-        programs.append(inner.step("plan", plan, body.lowered.steps, body.planner))
-        bodies.append(body)
+        bodies.append(
+            _lowered(inner, region.params, values, wishes, backend, code, sites, prefix, scope)
+        )
     step = RegionStep(
         kernel.name,
         spec,
@@ -282,17 +283,12 @@ def _loop(
         kernel.inputs,
         kernel.outputs,
         strides,
-        tuple(programs),
-        tuple([s for b in bodies for s in b.lowered.steps if isinstance(s, RegionStep)]),
+        tuple([Body(b.lowered.steps, b.planner) for b in bodies]),
         range(before, len(sites)),
         watched=bool(backend.lowering.nans),
     )
     kernels = [k for b in bodies for k in b.lowered.kernels]
     return step, [k if k.kernel else replace(k, name=f"{kernel.name}_{k.name}") for k in kernels]
-
-
-def _no_loop(kernel: Kernel, sites: list[CheckSite]) -> tuple[RegionStep, list[LoweredKernel]]:
-    raise NotSymbolic(f"{kernel.kind}s have programs inside, which are laid out once")
 
 
 def program_of(structure: Structure) -> Compiled:

@@ -59,13 +59,18 @@ class Structure:
         """The same, built by other lines on other values."""
         return replace(self, sites=sites, origins=origins)
 
+    @property
+    def inside(self) -> list[Node]:
+        """What is in the bodies of loops and branches, in order."""
+        specs = dict.fromkeys(entry[1][0] for entry in self.key[0] if entry[0] in REGIONAL)
+        bodies = [r.outputs for spec in specs for r in spec.regions]
+        bodies += [r.outputs for outputs in bodies for r in nested(outputs)]
+        return [n for outputs in bodies for n in toposort(outputs)]
+
     @cached_property
     def _lines(self) -> list[Site | None]:
         """The lines of all entries, then those in the bodies of loops."""
-        specs = dict.fromkeys(entry[1][0] for entry in self.key[0] if entry[0] in REGIONAL)
-        bodies = [r.outputs for spec in specs for r in spec.regions]
-        inside = [*bodies, *(r.outputs for outputs in bodies for r in nested(outputs))]
-        return [*self.sites, *(n.site for outputs in inside for n in toposort(outputs))]
+        return [*self.sites, *(n.site for n in self.inside)]
 
     def place_of(self, site: Site | None) -> int | None:
         """An entry, or an operation in a loop, of this line."""

@@ -59,6 +59,8 @@ def generic(first: Structure, second: Structure, parts: Apart, found: Formulas) 
     uses = varying(first, second) | {*first.varying}
     key = together(parts.rest, found.extents)
     symbolic = replace(second, key=key, varying=tuple(sorted(uses)))
+    for n, same in zip(symbolic.inside, second.inside, strict=True):
+        n.site = same.site
     backend = current_backend(second.device)
     return Generic(symbolic, found, build(*symbolic.unfolded(), backend, found.scope))
 

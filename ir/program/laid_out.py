@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from ..passes.bounds_checks import CheckSite
 from ..symbolic.questions import value_of
-from .blocks import CopyBlock
+from .blocks import Block, BranchBlock, CopyBlock, Held, LoopBlock, Moved, Span, Swapped
 from .program import Call, Lifetime, Program, ValueLayout
 
 
 def laid_out(program: Program) -> Program:
-    """All its numbers. A program that has symbols has no loops (compiler/compile.py)."""
-    copies = [b for b in program.blocks if isinstance(b, CopyBlock)]
-    assert len(copies) == len(program.blocks) and not program.counters
+    """All its numbers."""
     return replace(
         program,
         calls=[_call(call) for call in program.calls],
@@ -23,8 +22,40 @@ def laid_out(program: Program) -> Program:
         outputs=tuple(map(_layout, program.outputs)),
         checks=tuple(map(_check, program.checks)),
         lifetimes=tuple(map(_lifetime, program.lifetimes)),
-        blocks=tuple([replace(b, nbytes=value_of(b.nbytes)) for b in copies]),
+        blocks=tuple(map(_block, program.blocks)),
     )
+
+
+def _block(block: Block) -> Block:
+    match block:
+        case CopyBlock():
+            return _sized(block)
+        case BranchBlock():
+            return replace(block, bodies=tuple(map(_span, block.bodies)))
+        case LoopBlock():
+            return replace(
+                block,
+                body=_span(block.body),
+                length=None if block.length is None else value_of(block.length),
+                cursors=tuple(map(_moved, block.cursors)),
+                swapped=tuple(map(_sized, block.swapped)),
+                held=tuple(map(_sized, block.held)),
+            )
+
+
+def _span(span: Span) -> Span:
+    return replace(span, blocks=tuple(map(_block, span.blocks)))
+
+
+def _moved(m: Moved) -> Moved:
+    return replace(m, offset=value_of(m.offset), step=value_of(m.step))
+
+
+S = TypeVar("S", CopyBlock, Swapped, Held)
+
+
+def _sized(copied: S) -> S:
+    return replace(copied, nbytes=value_of(copied.nbytes))
 
 
 def _values(numbers: Sequence[int]) -> tuple[int, ...]:

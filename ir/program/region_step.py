@@ -21,9 +21,10 @@ from ..graph.index import row_major_strides
 from ..graph.region import Branch, Loop
 from .blocks import BranchBlock, Counter, Held, LoopBlock, Moved, Swapped
 from .flat import Flat
+from .plan import Planner, plan
 from .program import Program, ValueLayout
 from .ref import Ref
-from .step import Memory
+from .step import Memory, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +36,18 @@ class Bytes:
     dtype: DType = dt.uint8
 
 
+@dataclass(frozen=True)
+class Body:
+    """What a program of a loop or branch is made of."""
+
+    steps: list[Step]
+    planner: Planner
+
+
 @dataclass(eq=False)
 class RegionStep:
     """`reads`: its sources, each once; `writes`: the results that are needed; `sources` of the
-    Nodes; `strides` of those sources that are inputs; `programs`: those of its bodies, and `inner`,
-    the loops and branches in these."""
+    Nodes; `strides` of those sources that are inputs."""
 
     name: str
     spec: Loop | Branch
@@ -47,11 +55,20 @@ class RegionStep:
     reads: list[Node]
     writes: list[Node]
     strides: Mapping[Node, tuple[int, ...]]
-    programs: tuple[Program, ...]
-    inner: tuple[RegionStep, ...] = ()
+    bodies: tuple[Body, ...]
     checks: range = range(0)  # those of its bodies
     watched: bool = False
     early = False
+
+    @cached_property
+    def programs(self) -> tuple[Program, ...]:
+        """Those of its bodies."""
+        return tuple([plan(b.steps, b.planner) for b in self.bodies])
+
+    @property
+    def inner(self) -> list[RegionStep]:
+        """The loops and branches in its bodies."""
+        return [s for b in self.bodies for s in b.steps if isinstance(s, RegionStep)]
 
     @property
     def is_check(self) -> bool:
@@ -198,6 +215,15 @@ class RegionStep:
             last = step * ((spec.length or 1) - 1)
             return Moved(made.cursor(), ref, last, -step, writes)
         return Moved(made.cursor(), ref, 0, step, writes)
+
+
+def anew(steps: list[Step]) -> list[Step]:
+    """The same steps, whose bodies are planned again: symbols may have got other values."""
+    return [_anew(s) if isinstance(s, RegionStep) else s for s in steps]
+
+
+def _anew(step: RegionStep) -> RegionStep:
+    return replace(step, bodies=tuple([replace(b, steps=anew(b.steps)) for b in step.bodies]))
 
 
 def _guarding(program: Program) -> Program:
