@@ -149,7 +149,10 @@ def _arranged(
     """Kernels in order, with memory and code: for the values that symbols have, if there are
     any."""
     with nullcontext() if scope is None else scope.at_hand():
-        steps = made.lowered.steps if scope is None else anew(made.lowered.steps)
+        steps = made.lowered.steps
+        if scope is not None:
+            with provenance(NOWHERE), code:
+                steps = anew(steps)
         program = passes.step("plan", plan, steps, made.planner)
         if scope is not None:
             program = laid_out(program)
@@ -238,6 +241,7 @@ def _lowered(
             code.begin,
             inner,
             sites,
+            scope,
         )
     planner = Planner(leaves, values, roots, dict(donations), tuple(sites), backend.last_cache)
     return _Lowered(fused, lowered, planner, strides)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from ...ir.graph.graph import Node
@@ -17,10 +18,12 @@ from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of, pivots_of
 from ...ir.program.routine_step import RoutineStep
 from ...ir.program.step import KernelStep, Step
 from ...ir.symbolic.integer import NotSymbolic, Symbolic
+from ...ir.symbolic.scope import Scope
 from .arguments import with_arguments
 from .canonical import canonical
 from .finite_checks import watched
 from .lowered import Lowered
+from .variants import Variant, Variants
 
 MOST_CHECKS = 100  # of one kernel: a GPU takes 4 KB of arguments, 511 buffers
 
@@ -53,7 +56,8 @@ class LoweredKernel:
 
 @dataclass
 class LoweredProgram:
-    """`kernels`: all, those inside of loops too; `steps`: what runs, a loop as one."""
+    """`kernels`: all, those inside of loops too, and their variants for other sizes; `steps`: what
+    runs, a loop as one."""
 
     kernels: list[LoweredKernel] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -105,10 +109,11 @@ def lower_all(
     made: Callable[[Loops, Loops | None], None],
     inner: Inner,
     sites: list[CheckSite],
+    scope: Scope | None = None,
 ) -> LoweredProgram:
     """Every kernel and check of a program, equal ones once. `replaced[o]` is the input whose memory
     output o would like to take. `sites`: the checks of what this program is in, to which those here
-    are added; `inner` makes the steps of loops.
+    are added; `inner` makes the steps of loops; `scope`: the symbols in its shapes.
 
     `made` is called with the loops of each, as soon as they are there, and with those of one before
     that has the same code.
@@ -116,16 +121,13 @@ def lower_all(
     out = LoweredProgram(sites=sites)
     first_site = len(sites)
     sites += checks.sites
-    before: dict[Hashable, LoweredKernel] = {}  # by canonical form
+    before: dict[Hashable, Variants] = {}  # by canonical form
     forms = _Forms(strides)
 
-    def add(lowered: LoweredKernel, same: Loops | None = None) -> None:
-        out.kernels.append(lowered)
-        out.steps.append(lowered.step)
-        made(lowered.step.loops, same)
-
     for check in _checks(checks, strides, lowering, first_site):
-        add(check)
+        out.kernels.append(check)
+        out.steps.append(check.step)
+        made(check.step.loops, None)
     for fused_kernel in fused.kernels:
         if fused_kernel.kind in ("loop", "branch"):
             region, kernels = inner(fused_kernel, sites)
@@ -140,45 +142,70 @@ def lower_all(
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         streamed = lowering.streamed(kernel, fused, replaced)
         form = forms.of(kernel, fused_kernel.outputs, streamed)
-        same = before.get(form)
-        step_before = None if same is None else same.step
-        assert not isinstance(step_before, RoutineStep)
-        if same is not None:
-            lowered, loops = (
-                _renamed(same.lowered, kernel.name),
-                replace(same.step.loops, name=kernel.name),
-            )
-        else:
-            lowered = with_arguments(
-                lowering.kernel(kernel, strides, streamed), lowering.most_scratch
-            )
-            if lowering.nans:
-                lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
-            loops = lowering.expanded(lowered.loops)
-        params, has_pivots = lowered.params, kernel.kind == "systems"
-        if has_pivots:
-            params = (*params, len(sites))
+        lower = partial(_loops_of, kernel, strides, streamed, lowering)
+        variants = before.setdefault(form, Variants(lower, scope))
+        reports: list[int] = []  # numbers of the sites that a kernel is told
+        if kernel.kind == "systems":
+            reports.append(len(sites))
             sites.append(pivots_of(kernel.units[0].node))
         if lowering.nans:
-            params = (*params, len(sites))
+            reports.append(len(sites))
             number = sum(s.kernel is not None for s in sites)
             sites.append(CheckSite(kernel.name, 0, 1, None, kernel=number))
-        parallel = lowering.parallel(lowered)
+        steps = _KernelSteps(kernel, variants, reports, lowering, made, out.kernels)
+        out.steps.append(steps.here())
+    return out
+
+
+@dataclass
+class _KernelSteps:
+    """The steps of a kernel, one for each variant of its loops; `kernels` takes them."""
+
+    kernel: Kernel
+    variants: Variants
+    reports: list[int]
+    lowering: Lowering
+    made: Callable[[Loops, Loops | None], None]
+    kernels: list[LoweredKernel]
+    known: dict[Variant, KernelStep] = field(default_factory=dict)
+
+    def here(self) -> KernelStep:
+        """The one for the values that symbols have."""
+        variant = self.variants.here()
+        if variant not in self.known:
+            self.known[variant] = self._step(variant)
+        return self.known[variant]
+
+    def _step(self, variant: Variant) -> KernelStep:
+        kernel, same = self.kernel, variant.step
+        loops = variant.loops if same is None else replace(variant.loops, name=kernel.name)
         step = KernelStep(
             loops,
-            params,
-            parallel,
+            (*variant.lowered.params, *self.reports),
+            self.lowering.parallel(variant.lowered),
             kernel.inputs,
             kernel.outputs,
-            is_check=has_pivots,
-            watched=bool(lowering.nans),
-            same=step_before,
+            is_check=kernel.kind == "systems",
+            watched=bool(self.lowering.nans),
+            same=same,
             over=kernel.outputs[0].src[0] if kernel.kind == "put" else None,
+            here=self.here,
         )
-        this = LoweredKernel(kernel.name, kernel, lowered, step)
-        add(this, None if same is None else same.step.loops)
-        before.setdefault(form, this)
-    return out
+        variant.step = variant.step or step
+        lowered = _renamed(variant.lowered, kernel.name)
+        self.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
+        self.made(loops, None if same is None else same.loops)
+        return step
+
+
+def _loops_of(
+    kernel: Kernel, strides: Strides, streamed: set[Node], lowering: Lowering
+) -> tuple[Lowered, Loops]:
+    """Loops of a kernel, before and after transcendentals were expanded."""
+    lowered = with_arguments(lowering.kernel(kernel, strides, streamed), lowering.most_scratch)
+    if lowering.nans:
+        lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
+    return lowered, lowering.expanded(lowered.loops)
 
 
 def _routine(kernel: Kernel, strides: Strides, sites: list[CheckSite]) -> LoweredKernel:

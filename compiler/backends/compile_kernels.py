@@ -99,7 +99,9 @@ class Compiler:
             self._failed.append(failure)
 
     def __enter__(self) -> None:
-        pass
+        """Begins, or goes on with a program that gets more kernels."""
+        self._wanted = {*self.codes}
+        self._thread, self._held, self._done = None, [], []
 
     def __exit__(self, kind: object, value: object, trace: object) -> None:
         if self._thread is not None:

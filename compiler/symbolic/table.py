@@ -102,18 +102,20 @@ def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
     """By a program that is there."""
     for generic in family.generics:
         values = generic.values_of(parts, structure)
-        if values is not None:
-            own = generic.structure
-            served = Structure(
-                structure.key, structure.constants, own.varying, own.sites, own.origins
-            )
+        if values is None:
+            continue
+        try:
             compiled = generic.laid_out(values)
-            if generic.kept < MOST_KEPT:
-                generic.kept += 1
-                on_disk.keep(structure, served, compiled)
-            settings = current_settings(structure.device)
-            compiled.executable.planned = partial(on_disk.planned_memory, served, settings)
-            return Made(compiled.executable, served, compiled=False)
+        except NotSymbolic:  # a kernel has to know them
+            continue
+        own = generic.structure
+        served = Structure(structure.key, structure.constants, own.varying, own.sites, own.origins)
+        if generic.kept < MOST_KEPT:
+            generic.kept += 1
+            on_disk.keep(structure, served, compiled)
+        settings = current_settings(structure.device)
+        compiled.executable.planned = partial(on_disk.planned_memory, served, settings)
+        return Made(compiled.executable, served, compiled=False)
     return None
 
 

@@ -15,7 +15,8 @@ from math import prod
 
 from ..graph.graph import Node, reach
 from ..graph.op import ELEMENTWISE, VIEWS, Op
-from ..symbolic.questions import has_several
+from ..symbolic.questions import has_several, text
+from ..symbolic.scope import decided
 from .align import Form, Outer, identity_axes
 from .kernel import Unit, domain
 from .reason import Reason, Rule
@@ -136,7 +137,12 @@ def by_rows(form: Form) -> Form:
     sums = [] if form.anchor else [u for u in form.units if u.node.op is Op.REDUCE]
     if not sums or not _sums_columns(sums[0], form.outer[sums[0]]):
         return form
-    if sums[0].node.size >= FEW_COLUMNS or prod(domain(sums[0].node)) < LARGE:
+    columns, elements = sums[0].node.size, prod(domain(sums[0].node))
+    if decided(
+        lambda: columns >= FEW_COLUMNS or elements < LARGE,
+        (columns, elements),
+        f"columns of {text(columns)} are tasks enough",
+    ):
         return form
     rows = turned(form)
     return rows if rows and refuse_columns(rows) is None else form

@@ -47,8 +47,7 @@ COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
 # that are added up one after the other in registers: more would lose accuracy
 COLUMN_ROWS = 1 << 12
-LEAST_ROW = 96  # terms of each index of an axis, so that it has a partial result
-LARGE_ROW = 1 << 9  # elements of each index, so that few indices are worth it
+LEAST_ROW = 8  # terms of each index of an axis, so that it has a partial result
 LONG_ROW = 1 << 16  # terms of each index, which a task then does not add up alone
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
@@ -217,9 +216,7 @@ def _by_index(n: Node, strides: Strides) -> list[int]:
         return []
     first = min(real, key=_ranks(x, strides).__getitem__)
     terms = prod(x.shape[a] for a in real if a != first)
-    if n.size >= MIN_PARALLEL or terms < LEAST_ROW:
-        return []
-    return [first] if terms * n.size >= LARGE_ROW or x.size >= 2 * PARTIAL else []
+    return [first] if n.size < MIN_PARALLEL and terms >= LEAST_ROW else []
 
 
 def _last(n: Node) -> int:

@@ -19,9 +19,12 @@ from ..graph.graph import Node, permute, reduce
 from ..graph.op import Op
 from ..kernels.contraction import windows_over
 from ..kernels.kernel import base_of
+from ..symbolic.questions import has_several, text
+from ..symbolic.scope import decided
 from .split import LEAST_ROW, Cuts, cut, viewed
 
 LEAST_TERMS = 4096  # products a result, from which weight gradients of an image are summed in parts
+MANY_TERMS = 96  # products of each index of the first axis, so that each has a part
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
 MOST_BY_INDEX = 1 << 20  # elements of the parts of all indices of the first axis
@@ -53,7 +56,16 @@ def windows_in_parts(n: Node) -> Node | None:
 def _has_parts_by_index(n: Node, extents: tuple[int, ...]) -> bool:
     """May there be a part for each index of the first axis: are its terms many, and results few?"""
     first, *others = extents
-    return first > 1 and prod(others) >= LEAST_ROW and n.size * first <= MOST_BY_INDEX
+    terms = prod(others)
+    return decided(
+        lambda: (
+            has_several(first)
+            and (terms >= MANY_TERMS or (terms >= LEAST_ROW and first * terms >= MOST_TERMS))
+            and n.size * first <= MOST_BY_INDEX
+        ),
+        (first, terms, n.size),
+        f"sums of {text(terms)} products of each of {text(first)} are added up",
+    )
 
 
 def _parts_wanted(n: Node, terms: int, least: int, adds_more: bool) -> int:

@@ -24,7 +24,7 @@ from .flat import Flat
 from .plan import Planner, plan
 from .program import Program, ValueLayout
 from .ref import Ref
-from .step import Memory, Step
+from .step import KernelStep, Memory, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,12 +218,19 @@ class RegionStep:
 
 
 def anew(steps: list[Step]) -> list[Step]:
-    """The same steps, whose bodies are planned again: symbols may have got other values."""
-    return [_anew(s) if isinstance(s, RegionStep) else s for s in steps]
+    """The same steps for the values that symbols have: other loops may suit these, and bodies are
+    planned again."""
+    return [_anew(s) for s in steps]
 
 
-def _anew(step: RegionStep) -> RegionStep:
-    return replace(step, bodies=tuple([replace(b, steps=anew(b.steps)) for b in step.bodies]))
+def _anew(step: Step) -> Step:
+    match step:
+        case RegionStep():
+            bodies = [replace(b, steps=anew(b.steps)) for b in step.bodies]
+            return replace(step, bodies=tuple(bodies))
+        case KernelStep() if step.here is not None:
+            return step.here()
+    return step
 
 
 def _guarding(program: Program) -> Program:

@@ -3,7 +3,7 @@ KernelSteps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -88,6 +88,8 @@ class KernelStep:
     watched: bool = False
     same: KernelStep | None = None  # one before with the same loops over the same buffers
     over: Node | None = None  # what its result is but for the elements that it writes
+    # the step of this kernel for the values that symbols have
+    here: Callable[[], KernelStep] | None = None
 
     @property
     def scratch(self) -> Sequence[Room]:

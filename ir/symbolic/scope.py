@@ -138,6 +138,16 @@ class Scope(Answers):
         finally:
             self.asked = before
 
+    def apart(self, make: Callable[[], T]) -> tuple[T, Asked]:
+        """What is made for the values that the symbols have, and the guards under which that
+        serves others. They are none of the program's."""
+        before = self.guards, self.is_laid_out, self.asked
+        self.guards, self.is_laid_out, self.asked = {}, False, None
+        try:
+            return make(), self.guards
+        finally:
+            self.guards, self.is_laid_out, self.asked = before
+
     def settle(self, decision: Callable[[], T], text: Callable[[T], str]) -> T:
         """A decision for the values at hand, which the program keeps: it serves those for which an
         equal one would be made. `text` says what was decided."""
