@@ -50,7 +50,7 @@ CUDA: tuple[Schedule[...], ...] = (
 )
 
 # kinds of kernels whose schedules ask for plain numbers
-OF_ONE_SIZE = frozenset({"chain", "scatter", "put", "sort", "systems"})
+OF_ONE_SIZE = frozenset({"chain", "sort", "systems"})
 
 
 @dataclass(frozen=True)

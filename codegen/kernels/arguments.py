@@ -4,12 +4,12 @@ Out: the same with a Param for each symbol and quotient.
     for k < ⟨n⟩ serial: sum += x[⟨n⟩*g + k]    ->    for k < n0 serial: sum += x[n0*g + k]
 
 So the code is the same for all sizes, and for all programs that have other extents there. It knows
-of an argument only how great it is at least.
+of an argument only how great it is at least, and of which number it is a multiple.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isinf
 
@@ -20,7 +20,9 @@ from ...ir.loops.loop import SCRATCH, UNROLL, Alloc, Buf, Check, Extent, For, Pa
 from ...ir.loops.walk import Substitution
 from ...ir.symbolic.arguments import Argument, argument
 from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere, Symbolic, of_atom, polynomial
+from ...ir.symbolic.multiples import factored, multiples
 from ...ir.symbolic.polynomial import Atom
+from ...ir.symbolic.scope import scope_of
 from .lowered import Lowered
 
 
@@ -30,7 +32,9 @@ def with_arguments(lowered: Lowered, most_scratch: int) -> Lowered:
     loops = lowered.loops
     if not any(isinstance(b.size, Symbolic) for b in loops.buffers):
         return lowered
-    made = _Arguments((param.name for param in loops.params), most_scratch)
+    scope = scope_of(buf.size for buf in loops.buffers)
+    known = multiples(scope.guards) if scope else {}
+    made = _Arguments((param.name for param in loops.params), most_scratch, known)
     phases = [made.loop(phase) for phase in loops.phases]
     params = (*loops.params, *(Param(a.name, a) for a in made.arguments.values()))
     return replace(
@@ -43,8 +47,11 @@ def with_arguments(lowered: Lowered, most_scratch: int) -> Lowered:
 class _Arguments(Substitution):
     """`arguments` by what they stand for."""
 
-    def __init__(self, taken: Iterable[str], most_scratch: int) -> None:
+    def __init__(
+        self, taken: Iterable[str], most_scratch: int, multiples: Mapping[Atom, int]
+    ) -> None:
         super().__init__({})
+        self._multiples = multiples
         self.buffers = self._scratch = dict[Buf, Buf]()
         self._most_scratch = most_scratch
         self.arguments: dict[Atom, Argument] = {}
@@ -53,7 +60,7 @@ class _Arguments(Substitution):
 
     def number(self, x: int) -> int:
         """An integer of arguments."""
-        return polynomial(x, self._argument)
+        return polynomial(factored(x, self._multiples), self._argument)
 
     def _argument(self, atom: Atom) -> Atom:
         if atom not in self.arguments:

@@ -142,9 +142,10 @@ class Scope(Answers):
         """What is made for the values that the symbols have, and the guards under which that
         serves others. They are none of the program's."""
         before = self.guards, self.is_laid_out, self.asked
-        self.guards, self.is_laid_out, self.asked = {}, False, None
+        self.guards, self.is_laid_out, self.asked = dict(before[0]), False, None
         try:
-            return make(), self.guards
+            made = make()
+            return made, {g: None for g in self.guards if g not in before[0]}
         finally:
             self.guards, self.is_laid_out, self.asked = before
 

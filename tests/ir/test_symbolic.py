@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.ir.symbolic.integer import NotSymbolic, Symbolic
+from weft.ir.symbolic.multiples import factored, multiples
 from weft.ir.symbolic.questions import at_least, is_below, is_same, value_of
 from weft.ir.symbolic.scope import LEAST, Guard, Scope
 
@@ -126,6 +127,19 @@ def test_what_needs_a_number_is_refused(use: Any) -> None:
         use(n)
     with scope.at([0]):
         assert range(n) == range(0) and int(n) == 0
+
+
+def test_guards_make_symbols_multiples() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 64), scope.symbol("m", 10)
+    assert n % 4 == 0 and (6 * m) % 4 == 0 and (n + m) % 2 == 0
+    known = multiples(scope.guards)
+    made = factored(3 * n * m + m, known)
+    assert is_same(made % 2, 0) and is_same(factored(n * m, known) % 8, 0)
+    for values in ((64, 10), (4, 2), (100, 36)):
+        assert scope.holds(values)
+        with scope.at(values):
+            assert value_of(made) == 3 * values[0] * values[1] + values[1]
 
 
 def test_texts_show_that_they_are_symbolic() -> None:

@@ -63,11 +63,9 @@ class Indices:
         if not is_below(-1, lo) and is_below(-lo, LIMIT // 2) and is_below(hi, LIMIT // 2):
             return f"static_cast<int>({self.sum(index, False)})"
         text = self.sum(index, not fits(index))
-        return (
-            text[1:-1]
-            if text.startswith("(") and len(index.terms) == 1 and is_same(index.const, 0)
-            else text
-        )
+        alone = is_same(index.const, 0) and len(index.terms) == 1
+        is_term = alone and is_same(index.terms[0][1], 1)
+        return text[1:-1] if is_term and text.startswith("(") else text
 
     def number(self, index: Index) -> str:
         """The value, as an unsigned or, where that does not hold it, a long long."""

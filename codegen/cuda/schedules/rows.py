@@ -20,7 +20,9 @@ from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, indices, postorder
 from ....ir.symbolic.integer import NotSymbolic
+from ....ir.symbolic.multiples import factored, multiples
 from ....ir.symbolic.questions import is_same, is_unknown, value_of
+from ....ir.symbolic.scope import scope_of
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.kernel_axes import KernelAxes, identity, reductions_of, row_statements, scratch_of
@@ -81,7 +83,7 @@ def _warp_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
 
 
 def _block_rows(k: KernelAxes, rows: int, length: int) -> Lowered:
-    threads = block_threads(rows, length)
+    threads = block_threads(value_of(rows), value_of(length))  # of an order that is settled
     blocks = Blocks(rows, 1)
     body = RowBody(k, blocks.first, threads)
     text = f" rows: a block for each of {rows} rows of {length}, {body.describe()}"
@@ -114,7 +116,8 @@ class RowBody:
     def __init__(self, k: KernelAxes, position: Index, threads: int, kept: int = KEPT) -> None:
         self.left = min(kept, REGISTERS // threads // 2) * 4 * threads  # bytes
         row = unravel(position, tuple(loop_axes.extent(g) for g in k.groups))
-        axes, units = k.map_groups(k.groups, scratch=self.left)
+        known = not is_unknown(_length(k))
+        axes, units = k.map_groups(k.groups, scratch=self.left if known else 0)
         axes.keep = THREAD
         self.stages = k.stages_at(axes, units, row, join=True)
         self.left = axes.scratch_bytes
@@ -140,7 +143,7 @@ class RowBody:
             times = Counter(n for loop in loops for n in _row_loads(loop, axis))
             for n in (n for n, count in times.items() if count > 1):
                 size = axis.extent * n.dtype.itemsize
-                if size <= self.left:
+                if not is_unknown(size) and size <= self.left:
                     self.left -= size
                     self.kept[n] = Buf(f"kept{len(self.kept)}", n.dtype, axis.extent, THREAD)
 
@@ -190,12 +193,12 @@ def _vector(stages: list[Stage], axis: Var, work: int) -> int:
         if w.buf.space == GLOBAL
     ]
     accesses = [a for loop in loops for a in loop_axes.loads(postorder(loop.roots()))] + stored
-    if is_unknown(axis.extent):
-        raise NotSymbolic(f"threads share rows of {axis.extent} in an order of each length")
     size = vector(accesses, axis, work, axis.extent)
     while size > 1 and axis.extent < WARP * size:
         size //= 2
     steps = [s for a in accesses for s in (a.index.const, *(c for _, c in a.index.terms))]
-    if any(is_unknown(s) and not is_same(s % size, 0) for s in steps):
+    scope = scope_of([axis.extent, *steps])
+    known = multiples(scope.guards) if scope else {}
+    if any(is_unknown(s) and not is_same(factored(s, known) % size, 0) for s in steps):
         raise NotSymbolic(f"rows may lie where {size} elements at a time are no vector")
     return size

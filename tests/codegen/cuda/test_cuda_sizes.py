@@ -56,6 +56,10 @@ CASES: dict[str, Case] = {
     "padded": lambda n: wf.pad(random(n, 48), ((2, 3), (0, 0))) + 1,
     "softmax": lambda n: random(n, 48).softmax(1),
     "normalised": lambda n: normalised(random(n, 48)),
+    "softmax along it": lambda n: random(20, n).softmax(1),
+    "normalised along it": lambda n: normalised(random(3, n)),
+    "sums of many rows": lambda n: random(2000, n).sum(1),
+    "a mean of means": lambda n: random(n, 10).exp().sum(1).log().mean(),
     "sum of columns": lambda n: (random(n, 300) * 2).sum(0),
     "product": lambda n: random(n, 48) @ random(48, 40),
     "product in parts": lambda n: (random(n, 784) @ random(784, 10)).relu(),
@@ -88,12 +92,41 @@ def test_one_program_has_the_bits_of_each_size(name: str) -> None:
         assert made[n].tobytes() == alone(case, n).tobytes(), n
 
 
+def trained(batches: tuple[int, ...]) -> list[bytes]:
+    """The losses of a step for each batch of token lists, then the weights."""
+    wf.manual_seed(0)
+    table, layer = wf.nn.Embedding(50, 8), wf.nn.Linear(8, 10)
+    table.to("cuda"), layer.to("cuda")
+    weights = [*table.parameters(), *layer.parameters()]
+    optimizer = wf.nn.optim.SGD(weights, lr=0.1)
+
+    @wf.jit
+    def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(layer(table(x).mean(1)), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    rng, out = np.random.default_rng(0), list[bytes]()
+    for n in batches:
+        x, y = (wf.tensor(rng.integers(0, 10, shape)).to("cuda") for shape in ((n, 7), (n,)))
+        out.append(step(x, y).cpu().numpy().tobytes())
+    return [*out, *(w.cpu().numpy().tobytes() for w in weights)]
+
+
 @pytest.mark.usefixtures("nothing_on_disk")
-def test_rows_of_any_length_have_programs_of_their_own() -> None:
-    before = statistics["built"]
-    for n in (64, 67, 100):
-        assert np.allclose(computed(lambda n: random(20, n).softmax(1), n).sum(1), 1, rtol=1e-5)
-    assert statistics["built"] - before == 3
+def test_a_training_step_serves_batches_of_any_size() -> None:
+    before, batches = statistics["built"], (20, 16, 33, 27, 64)
+    made = trained(batches)
+    count = statistics["built"] - before
+    with (
+        options.override(dynamic_shapes=False),
+        mock.patch.object(program_table, "_programs", program_table.Programs()),
+    ):
+        before = statistics["built"]
+        assert trained(batches) == made
+    assert statistics["built"] - before - count == len(batches) - 2
 
 
 def test_sizes_are_found_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+"""Divisors that guards tell. In: guards. Out: symbols as multiples, so that code can prove that a
+vector begins at a whole one.
+
+    n % 4 == 0    ->    n is 4*q, where q is n // 4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd, lcm, prod
+
+from .integer import Symbolic, of_atom, terms_of
+from .polynomial import Atom
+from .questions import is_same
+from .scope import Condition, Guard, Quotient
+
+
+def multiples(guards: Iterable[Guard | Condition]) -> dict[Atom, int]:
+    """The symbols that guards make multiples, and of what."""
+    out: dict[Atom, int] = {}
+    for guard in guards:
+        if isinstance(guard, Guard) and guard.relation == "==":
+            for symbol, number in _divided(guard.what):
+                out[symbol] = lcm(number, out.get(symbol, 1))
+    return out
+
+
+def _divided(what: Symbolic) -> Iterable[tuple[Atom, int]]:
+    """The symbol that a remainder divides, `6*n - 4*(6*n // 4)`, and by what: 2."""
+    for q in (q for atoms, _ in what.terms for q in atoms if isinstance(q, Quotient)):
+        ((atoms, factor), *others) = terms_of(q.of)
+        if not others and len(atoms) == 1 and isinstance(q.by, int) and is_same(what, q.of % q.by):
+            yield atoms[0], q.by // gcd(factor, q.by)
+
+
+def factored(x: int, known: Mapping[Atom, int]) -> int:
+    """The same integer of quotients of those symbols."""
+    if not isinstance(x, Symbolic) or known.keys().isdisjoint(a for m, _ in x.terms for a in m):
+        return x
+    total: int = sum(c * prod([_atom(a, known) for a in m]) for m, c in terms_of(x))
+    return total
+
+
+def _atom(a: Atom, known: Mapping[Atom, int]) -> int:
+    return known[a] * (of_atom(a) // known[a]) if a in known else of_atom(a)
