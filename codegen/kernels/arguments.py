@@ -25,13 +25,13 @@ from .lowered import Lowered
 
 
 def with_arguments(lowered: Lowered, most_scratch: int) -> Lowered:
-    """Loops of arguments. Scratch memory whose size is one takes at most so many bytes a buffer,
-    which is a guard."""
+    """Loops of arguments, the same if there are none. Scratch memory whose size is one takes at
+    most so many bytes a buffer, which is a guard."""
     loops = lowered.loops
-    if not any(isinstance(b.size, Symbolic) for b in loops.buffers):
-        return lowered
     made = _Arguments((param.name for param in loops.params), most_scratch)
     phases = [made.loop(phase) for phase in loops.phases]
+    if not made.arguments:
+        return lowered
     params = (*loops.params, *(Param(a.name, a) for a in made.arguments.values()))
     return replace(
         lowered,
