@@ -187,6 +187,20 @@ def test_two_programs_attend_to_sequences_of_all_lengths(name: str) -> None:
     assert compiled(ATTENTION[name], sizes) == 2
 
 
+def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
+    """Products along few steps are straight-line code where their number is known; chunks of rows,
+    whose sums are partial ones, have as many rows as the work of one says."""
+
+    def case(n: int) -> wf.Tensor:
+        key = random(3, n).requires_grad_()
+        F.scaled_dot_product_attention(random(n, n), key, random(3, n)).sum().backward()
+        assert key.grad is not None
+        return key.grad
+
+    assert compiled(case, (48, 40, 31, 44)) == 3
+    assert compiled(case, (17, 12, 9, 16, 10, 14)) == 2
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_two_programs_serve_all_sizes_with_the_bits_of_their_own(name: str) -> None:
     assert compiled(CASES[name], SIZES) == 2
