@@ -60,6 +60,12 @@ class Structure:
         return replace(self, sites=sites, origins=origins)
 
     @property
+    def regional(self) -> list[Any]:
+        """Its loops and branches, then those in their bodies."""
+        own = [entry[1][0] for entry in self.key[0] if entry[0] in REGIONAL]
+        return [*dict.fromkeys([*own, *(n.arg[0] for n in self.inside if n.op in REGIONAL)])]
+
+    @property
     def inside(self) -> list[Node]:
         """What is in the bodies of loops and branches, in order."""
         specs = dict.fromkeys(entry[1][0] for entry in self.key[0] if entry[0] in REGIONAL)

@@ -23,8 +23,8 @@ from functools import cached_property, partial
 from ...ir.graph.graph import Node
 from ...ir.graph.index import var
 from ...ir.kernels.kernel import Kernel
-from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import is_below
+from ...ir.symbolic.integer import NotSymbolicHere, Symbolic
+from ...ir.symbolic.questions import is_below, is_unknown
 from ...ir.symbolic.scope import Scope, scope_of
 from ...wording import plural
 from ..kernels.contraction import Problem, analyse, contiguous, read_once
@@ -32,6 +32,7 @@ from ..kernels.loop_axes import extent
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
 from ..kernels.schedule import Estimate, Refusal, Schedule, always, choose, decide
+from ..llvm.lane_plan import STRAIGHT
 from ..llvm.target import Target
 from .chunks import Tuning
 from .contract.dot import lower_dot
@@ -263,10 +264,19 @@ def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> 
         decision = decide(CONTRACTIONS, c)
         if decision.name == "outer" and isinstance(p.k, Symbolic):
             decision = decide([Schedule("packed", packed)], c)
+    if decision.name == "dot":
+        _require_loop(p, extent(p.reduced[-1]))
     if decision.name == "windows":
         ways = Contraction(p, target, tuning).ways
         return choose([Schedule("windows", ways.estimate)], order)
     return decision.lowered()
+
+
+def _require_loop(p: Problem, k: int) -> None:
+    """Few vectors of k are straight-line code, which adds up each by itself, where their number is
+    known (codegen/llvm/lane_plan.py)."""
+    if is_unknown(k) and p.width < k <= STRAIGHT * p.width:
+        raise NotSymbolicHere(f"{k} products would be added up in a loop")
 
 
 def _order(c: Contraction, name: str) -> str:

@@ -23,6 +23,7 @@ from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt
 from ...ir.loops.walk import postorder
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import has_several, is_same, value_of
+from ...ir.symbolic.scope import scope_of
 from ..kernels import loop_axes
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
 from ..kernels.choices import by_position
@@ -76,9 +77,7 @@ class RowLowering(KernelAxes):
     def rows_with_sums(self) -> tuple[Lowered, dict[Node, Buf]]:
         """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers
         behind the arguments."""
-        rows = loop_axes.extent(self.outer)
-        work = min(self.work() / max(1, rows), loop_axes.CHUNK_WORK / LEAST_SUMMED)
-        chunk = Chunks(rows, work, self.tuning.min_chunks, most=max(MOST_PARTS, rows // PART_ROWS))
+        chunk = self._chunk_of_sums()
         inner, sums = self._row_body(chunk)
         parts = {
             t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL)
@@ -97,6 +96,22 @@ class RowLowering(KernelAxes):
         lowered = self._finish(chunk, body, text, wrap=False)
         lowered.loops.buffers += tuple(parts.values())
         return lowered, parts
+
+    def _chunk_of_sums(self) -> Chunks:
+        """Bits depend on how many rows a chunk has, and so may sizes."""
+        rows, row_work = loop_axes.extent(self.outer), self.row_work()
+
+        def chunk() -> Chunks:
+            work = min(float(row_work), loop_axes.CHUNK_WORK / LEAST_SUMMED)
+            most = max(MOST_PARTS, rows // PART_ROWS)
+            return Chunks(rows, work, self.tuning.min_chunks, most=most)
+
+        if scope := scope_of([row_work]):
+            scope.settle(
+                lambda: chunk().size,
+                lambda size: f"{self.kernel.name} adds up rows in chunks of {size}",
+            )
+        return chunk()
 
     def _row_body(self, chunk: Chunks) -> tuple[list[Stmt], list[ColumnSum]]:
         """All stages of one row; what it adds to sums over the rows. Costly values, as those of

@@ -22,20 +22,18 @@ from ...ir.symbolic.arguments import Argument, argument
 from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere, Symbolic, of_atom, polynomial
 from ...ir.symbolic.multiples import factored, multiples
 from ...ir.symbolic.polynomial import Atom
-from ...ir.symbolic.scope import scope_of
+from ...ir.symbolic.scope import Scope
 from .lowered import Lowered
 
 
-def with_arguments(lowered: Lowered, most_scratch: int) -> Lowered:
-    """Loops of arguments. Scratch memory whose size is one takes at most so many bytes a buffer,
-    which is a guard."""
+def with_arguments(lowered: Lowered, most_scratch: int, scope: Scope) -> Lowered:
+    """Loops of arguments, the same if there are none; `scope` has the symbols. Scratch memory whose
+    size is an argument takes at most so many bytes a buffer, which is a guard."""
     loops = lowered.loops
-    if not any(isinstance(b.size, Symbolic) for b in loops.buffers):
-        return lowered
-    scope = scope_of(buf.size for buf in loops.buffers)
-    known = multiples(scope.guards) if scope else {}
-    made = _Arguments((param.name for param in loops.params), most_scratch, known)
+    made = _Arguments((p.name for p in loops.params), most_scratch, multiples(scope.guards))
     phases = [made.loop(phase) for phase in loops.phases]
+    if not made.arguments:
+        return lowered
     params = (*loops.params, *(Param(a.name, a) for a in made.arguments.values()))
     return replace(
         lowered,

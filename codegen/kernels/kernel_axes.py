@@ -135,8 +135,15 @@ class KernelAxes:
 
     def work(self) -> int:
         """Operations of the kernel."""
-        inner = sum(loop_axes.extent(vs) for vs in self.inner.values()) or 1
-        return loop_axes.extent(self.outer) * inner * max(1, self.body)
+        return loop_axes.extent(self.outer) * self._inner() * max(1, self.body)
+
+    def _inner(self) -> int:
+        return sum(loop_axes.extent(vs) for vs in self.inner.values()) or 1
+
+    def row_work(self) -> int:
+        """Operations of a row: as many if a number is an input as if it is a constant."""
+        nodes = [n for n in postorder(self.roots) if not loop_axes.is_number(n)]
+        return self._inner() * max(1, loop_axes.work(nodes))
 
     def stages(self, axes: AxisMap) -> list[Stage]:
         return StageBuilder(self.kernel, self.inputs, self.outputs, axes).build()

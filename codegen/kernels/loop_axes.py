@@ -63,6 +63,11 @@ def work(nodes: Iterable[Node]) -> int:
     return sum(cost(n) for n in nodes if n.op not in (Op.CONST, Op.VAR))
 
 
+def is_number(n: Node) -> bool:
+    """Is it an input without axes?"""
+    return n.op is Op.LOAD and n.arg[0].space == GLOBAL and is_same(n.arg[0].size, 1)
+
+
 def divides(index: Index, v: Var) -> bool:
     """Does the index contain a quotient or remainder of v (or of something with v)?"""
     return any(isinstance(t, Div | Mod) and v in t.index.vars() for t, _ in index.terms)

@@ -124,7 +124,12 @@ def lower_all(
     before: dict[Hashable, Variants] = {}  # by canonical form
     forms = _Forms(strides)
 
-    for check in _checks(checks, strides, lowering, first_site):
+    def coded(lowered: Lowered) -> Lowered:
+        if scope is None:
+            return lowered
+        return with_arguments(lowered, lowering.most_scratch, scope)
+
+    for check in _checks(checks, strides, lowering, first_site, coded):
         out.kernels.append(check)
         out.steps.append(check.step)
         made(check.step.loops, None)
@@ -142,7 +147,7 @@ def lower_all(
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         streamed = lowering.streamed(kernel, fused, replaced)
         form = forms.of(kernel, fused_kernel.outputs, streamed)
-        lower = partial(_loops_of, kernel, strides, streamed, lowering)
+        lower = partial(_loops_of, kernel, strides, streamed, lowering, coded)
         variants = before.setdefault(form, Variants(lower, scope))
         reports: list[int] = []  # numbers of the sites that a kernel is told
         if kernel.kind == "systems":
@@ -199,10 +204,14 @@ class _KernelSteps:
 
 
 def _loops_of(
-    kernel: Kernel, strides: Strides, streamed: set[Node], lowering: Lowering
+    kernel: Kernel,
+    strides: Strides,
+    streamed: set[Node],
+    lowering: Lowering,
+    coded: Callable[[Lowered], Lowered],
 ) -> tuple[Lowered, Loops]:
     """Loops of a kernel, before and after transcendentals were expanded."""
-    lowered = with_arguments(lowering.kernel(kernel, strides, streamed), lowering.most_scratch)
+    lowered = coded(lowering.kernel(kernel, strides, streamed))
     if lowering.nans:
         lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
     return lowered, lowering.expanded(lowered.loops)
@@ -272,24 +281,27 @@ def _needed(n: Node, inputs: set[Node]) -> set[Node]:
 
 
 def _checks(
-    checks: Checks, strides: Strides, lowering: Lowering, first_site: int
+    checks: Checks,
+    strides: Strides,
+    lowering: Lowering,
+    first_site: int,
+    coded: Callable[[Lowered], Lowered],
 ) -> Iterator[LoweredKernel]:
     """The early checks, several a kernel, then the late ones."""
     for first in range(0, len(checks.early), MOST_CHECKS):
         some = checks.early[first : first + MOST_CHECKS]
         places = leaves_of(n for n, _ in some)
-        lowered = lowering.checks(some, strides, places, first_site + first)
+        lowered = coded(lowering.checks(some, strides, places, first_site + first))
         yield _check(f"check_inputs{first or ''}", lowered, places, lowering, early=True)
     for i, (n, extent) in enumerate(checks.late):
         site = first_site + len(checks.early) + i
-        lowered = lowering.checks([(n, extent)], strides, [n], site)
+        lowered = coded(lowering.checks([(n, extent)], strides, [n], site))
         yield _check(f"check_{n.op.value}{i}", lowered, [n], lowering, early=False)
 
 
 def _check(
     name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool
 ) -> LoweredKernel:
-    lowered = with_arguments(lowered, lowering.most_scratch)
     parallel = tuple(False for _ in lowered.work)
     loops = lowering.expanded(lowered.loops)
     step = KernelStep(loops, lowered.params, parallel, places, [], is_check=True, early=early)

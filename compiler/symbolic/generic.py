@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...ir.graph.region import Loop
+from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import text
 from ...ir.symbolic.scope import LEAST
 from ..backends.kinds import current_backend
@@ -40,10 +42,16 @@ class Generic:
         """`a program of float32[n, 784] serves n >= 2 where n <= 2048`."""
         inputs = [v for v in self.structure.values() if v.shape]
         shapes = dict.fromkeys(f"{v.dtype.name}[{', '.join(map(text, v.shape))}]" for v in inputs)
+        shapes |= dict.fromkeys(f"{text(n)} iterations" for n in self._lengths())
         scope = self.formulas.scope
         symbols = ", ".join(f"{s} >= {LEAST}" for s in scope.values)
         guards = " where " + ", ".join(map(str, scope.guards)) if scope.guards else ""
         return f"a program of {', '.join(shapes) or 'constants'} serves {symbols}{guards}"
+
+    def _lengths(self) -> list[int]:
+        """Those of its loops that are not known."""
+        loops = [spec for spec in self.structure.regional if isinstance(spec, Loop)]
+        return [loop.length for loop in loops if isinstance(loop.length, Symbolic)]
 
     def laid_out(self, values: Sequence[int]) -> Compiled:
         """The program for these values of its symbols."""

@@ -208,10 +208,9 @@ def _whole_rows(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
 
 
 def _column_sums(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
-    refused = refuse_columns(form) if form.columns else None
-    if refused is None and form.columns and form.anchor is not None:
+    if form.columns and form.anchor is not None:
         return Reason(Rule.EPILOGUE, "column sums stay out of a contraction's kernel")
-    return refused
+    return refuse_columns(form) if form.columns else None
 
 
 def _epilogue(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:

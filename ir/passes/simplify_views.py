@@ -125,7 +125,8 @@ def slice_pad(n: Node) -> Node | None:
 def _cut_padding(cut: Bounds, pad: Bounds, extent: int) -> tuple[Bounds, Bounds] | None:
     """One axis of slice_pad: the SLICE of the source, and the PAD after it."""
     (start, stop, step), (lo, _, interior) = cut, pad
-    last = start + (-(-(stop - start) // step) - 1) * step
+    count = -(-(stop - start) // step)
+    last = start + (count - 1) * step
     if (
         step == interior + 1
         and extent
@@ -134,7 +135,7 @@ def _cut_padding(cut: Bounds, pad: Bounds, extent: int) -> tuple[Bounds, Bounds]
         and last <= lo + (extent - 1) * step
     ):
         first = (start - lo) // step
-        return (first, first + len(range(*cut)), 1), (0, 0, 0)
+        return (first, first + count, 1), (0, 0, 0)
     if interior or step != 1:
         return None
     a, b = max(start, lo), min(stop, lo + extent)

@@ -187,9 +187,153 @@ def test_two_programs_attend_to_sequences_of_all_lengths(name: str) -> None:
     assert compiled(ATTENTION[name], sizes) == 2
 
 
+def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
+    """Products along few steps are straight-line code where their number is known; chunks of rows,
+    whose sums are partial ones, have as many rows as the work of one says."""
+
+    def case(n: int) -> wf.Tensor:
+        key = random(3, n).requires_grad_()
+        F.scaled_dot_product_attention(random(n, n), key, random(3, n)).sum().backward()
+        assert key.grad is not None
+        return key.grad
+
+    assert compiled(case, (48, 40, 31, 44)) == 3
+    assert compiled(case, (17, 12, 9, 16, 10, 14)) == 2
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_two_programs_serve_all_sizes_with_the_bits_of_their_own(name: str) -> None:
     assert compiled(CASES[name], SIZES) == 2
+
+
+# ---------------------------------------------------------------- loops and branches
+
+
+def stepped(t: int, n: int, reverse: bool = False) -> wf.Tensor:
+    """A carry, what is stacked, slices and a captured value."""
+    by = random(n, 1)
+
+    def step(h: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        return (h * by + x).tanh(), h.softmax(1)
+
+    h, ys = wf.scan(step, random(n, 7), random(t, n, 7), reverse=reverse)
+    return wf.concat([h[None], ys])
+
+
+def nested_loops(t: int, n: int) -> wf.Tensor:
+    """Over both axes, whose inner carries take turns."""
+
+    def step(h: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        a, (b, ys) = wf.scan(lambda c, v: ((c[1], c[0] * 0.5 + v), c[0]), (h, h * 2), x)[0], (h, x)
+        return a[0] + a[1].flip(0), ys.cumsum(0) + b
+
+    h, ys = wf.scan(step, random(5), random(t, n, 5))
+    return wf.concat([h.expand(1, n, 5), ys])
+
+
+def branches(t: int, n: int) -> wf.Tensor:
+    """A choice in each iteration."""
+
+    def step(h: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        h = wf.cond(x.sum() > 0, lambda: h + x, lambda: (h * x).cumsum(1))
+        return h, h.sum(1)
+
+    return wf.scan(step, random(n, 3), random(t, n, 3))[1]
+
+
+def until(t: int, n: int) -> wf.Tensor:
+    """A condition, whose gradient is bounded by a length."""
+    x = random(n, 40).requires_grad_()
+
+    def more(c: tuple[wf.Tensor, wf.Tensor]) -> wf.Tensor:
+        return c[1].abs().max() < 50
+
+    def grown(c: tuple[wf.Tensor, wf.Tensor]) -> tuple[wf.Tensor, wf.Tensor]:
+        return c[0] + 1, c[1] * 1.5 + x.sin()
+
+    steps, y = wf.while_loop(more, grown, (wf.tensor(0), x), max_steps=t)
+    (found,) = wf.grad(y.sum(), [x])
+    return wf.concat([found, y, y * steps])
+
+
+def written(t: int, n: int) -> wf.Tensor:
+    """A part of the carry, at an index, in place."""
+
+    def body(i: wf.Tensor, c: wf.Tensor) -> wf.Tensor:
+        c[i] = c.max(0) + i
+        return c
+
+    return wf.fori_loop(0, t, body, random(t, n))
+
+
+def looked_up(t: int, n: int) -> wf.Tensor:
+    table, places = random(n, 8), wf.tensor(RNG.integers(0, n, (t, 3))).realize()
+    return wf.scan(lambda h, i: (h + table[i], h * 2), wf.zeros(3, 8), places)[1]
+
+
+def slopes_of_steps(t: int, n: int) -> wf.Tensor:
+    """What the loop keeps, products that leave it, sums in the loop backwards."""
+    w, by = random(24, 24).requires_grad_(), random(24).requires_grad_()
+    first = random(n, 24).requires_grad_()
+
+    def step(h: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        h = (h @ w + x * by).tanh()
+        return h, h * h
+
+    h, ys = wf.scan(step, first, random(t, n, 24))
+    found = wf.grad(h.sum() + ys.mean(), [w, by, first])
+    return wf.concat([found[0], found[1][None], found[2].sum(0)[None]])
+
+
+def slopes_in_pieces(t: int, n: int) -> wf.Tensor:
+    """Of which the loop backwards computes some again."""
+    by, first = random(1, 9).requires_grad_(), random(n, 9)
+
+    @wf.checkpoint
+    def piece(h: wf.Tensor, xs: wf.Tensor) -> wf.Tensor:
+        return wf.scan(lambda h, x: ((h * by + x).sin(), None), h, xs)[0]
+
+    h, sums = wf.scan(lambda h, xs: (piece(h, xs), h.sum()), first, random(3, t, n, 9))
+    return wf.concat(wf.grad(h.sum() + sums.sum(), [by]))
+
+
+STEPS: dict[str, Callable[[int, int], wf.Tensor]] = {
+    "forwards": stepped,
+    "backwards": lambda t, n: stepped(t, n, True),
+    "a map": lambda t, n: wf.map(lambda x: x.softmax(0) * 2, random(t, n)),
+    "counted": lambda t, n: wf.fori_loop(0, t, lambda i, x: x * 0.5 + i, random(n, 3)),
+    "nested": nested_loops,
+    "branches": branches,
+    "a condition": until,
+    "written in place": written,
+    "looked up": looked_up,
+    "gradients": slopes_of_steps,
+    "gradients in pieces": slopes_in_pieces,
+}
+LENGTHS = [(20, 30), (13, 33), (2, 17), (3, 40), (64, 24), (33, 24)]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_two_programs_run_loops_of_all_lengths_over_all_batches(name: str) -> None:
+    """Even and odd numbers of iterations, after which carries that take turns lie elsewhere."""
+    assert compiled(lambda size: STEPS[name](*size), LENGTHS) == 2
+
+
+def test_a_length_alone_is_a_symbol() -> None:
+    def case(n: int) -> wf.Tensor:
+        return wf.fori_loop(0, n, lambda i, x: x * 0.5 + i, random(7))
+
+    assert compiled(case, (5, 8, 100, 2, 3)) == 2
+    assert wf.explain(case(20)).note == "a program of float32[7], n iterations serves n >= 2"
+
+
+def test_a_bad_index_in_a_loop_is_named_with_its_iteration() -> None:
+    for t, n in ((6, 64), (9, 67), (7, 33)):
+        table, places = random(n, 8), np.zeros((t, 4), np.int64)
+        places[t - 2, 1] = n
+        where = wf.tensor(places).realize()
+        with pytest.raises(wf.errors.IndexError, match=rf"index {n} is out of .*{n}"):
+            wf.scan(lambda h, i, x=table: (h + x[i], None), wf.zeros(4, 8), where)[0].numpy()
 
 
 def test_one_program_adds_up_few_and_many_terms_of_a_row() -> None:
@@ -270,11 +414,15 @@ def test_the_option_turns_it_off() -> None:
     assert statistics["laid_out"] == before
 
 
-def test_the_arena_is_that_of_a_program_of_one_size(programs: program_table.Programs) -> None:
-    def case(n: int) -> wf.Tensor:
-        x = random(n, 300)
-        return (x * x.sum(0)).sum(1) + (x.T + x.sum(1)).sum(0)
+def sums_of_sums(n: int) -> wf.Tensor:
+    x = random(n, 300)
+    return (x * x.sum(0)).sum(1) + (x.T + x.sum(1)).sum(0)
 
+
+@pytest.mark.parametrize("case", [sums_of_sums, lambda n: slopes_of_steps(n // 3, n)])
+def test_the_arena_is_that_of_a_program_of_one_size(
+    case: Case, programs: program_table.Programs
+) -> None:
     sizes: list[int] = []
     for n in (64, 67, 100, 257):
         case(n).numpy()
@@ -409,6 +557,18 @@ def test_two_programs_run_an_encoder_over_any_batch_of_any_length() -> None:
     assert compiled(case, sizes) == 2
 
 
+class Reader(wf.nn.Module):
+    """Words (batch, length) -> scores of the ones after them, by recurrent layers."""
+
+    def __init__(self, layer: Any) -> None:
+        self.words = wf.nn.Embedding(30, 64)
+        self.layers = layer(64, 64, num_layers=2, batch_first=True)
+        self.output = wf.nn.Linear(64, 60)
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        return self.output(self.layers(self.words(x))[0])
+
+
 Batches = Iterable[tuple[Any, Any]]
 
 
@@ -446,10 +606,12 @@ def texts(*sizes: tuple[int, int]) -> Batches:
     return [(rng.integers(0, 30, s), rng.integers(0, 60, s)) for s in sizes]
 
 
-TRAINING: dict[str, tuple[type[wf.nn.Module], Batches]] = {
+TRAINING: dict[str, tuple[Callable[[], wf.nn.Module], Batches]] = {
     "images": (Small, images(64, 67, 100, 65, 257, 20, 128)),
     "sentences": (Sentences, sentences((64, 20), (60, 23), (33, 17), (17, 60))),
     "texts": (Writer, texts((8, 90), (9, 43), (33, 50))),
+    "an LSTM": (lambda: Reader(wf.nn.LSTM), texts((24, 30), (31, 19), (64, 100), (40, 2), (29, 7))),
+    "a GRU": (lambda: Reader(wf.nn.GRU), texts((24, 30), (31, 19), (64, 100), (40, 2), (29, 7))),
 }
 
 

@@ -234,10 +234,53 @@ def kernel_gradients(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     return found.detach(), ((out,), axes[1], (reach,))
 
 
+def steps(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """A loop along the first axis, forwards or backwards: the carry and what is stacked, or the
+    gradient of what is read in each iteration."""
+    if len(axes) < 2:
+        return None
+    row = axes[1:]
+    first, weight = g.leaf(row)[0], g.leaf((row[-1], row[-1]))[0].tanh() * 0.1
+    form, reverse = g.random.randrange(5), g.random.random() < 0.4
+
+    def step(carry: wf.Tensor, now: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        if form == 0:
+            return carry * 0.5 + now, carry.sum(-1, keepdims=True) + now
+        if form == 1:
+            carry = wf.cond(now.sum() > 0, lambda: carry + now, lambda: carry * 0.5 - first)
+            return carry, carry.cumsum(-1)
+        if form == 2:
+            _, inner = wf.scan(lambda c, v: (c + v, c * v), carry.sum(0), now, reverse=not reverse)
+            return (carry + inner).tanh(), inner
+        carry = (carry @ weight + now).tanh()
+        return carry, carry.softmax(-1)
+
+    if form < 4:
+        last, stacked = wf.scan(step, first, x, reverse=reverse)
+        return (last, row) if g.random.random() < 0.3 else (stacked, axes)
+    leaf = weight.requires_grad_()
+    last, stacked = wf.scan(step, first, x.detach(), reverse=reverse)
+    loss = (stacked * stacked).sum() + last.sum()
+    (found,) = wf.grad(loss, [leaf], allow_unused=True)
+    return found.detach(), (row[-1], row[-1])
+
+
+def repeats(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """As often as an axis is long, or while a condition holds."""
+    often = g.extent(g.axis())
+    if g.random.random() < 0.5:
+        return wf.fori_loop(0, often, lambda i, c: c * 0.5 + i, x), axes
+
+    def more(carry: tuple[wf.Tensor, wf.Tensor]) -> wf.Tensor:
+        return (carry[0] < often) & (carry[1].abs().sum() < 1e6)
+
+    return wf.while_loop(more, lambda c: (c[0] + 1, c[1] * 1.5 + x), (wf.tensor(0), x))[1], axes
+
+
 MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
     maps, maps, meets, meets, reduces, reduces, softmaxes, multiplies, multiplies_turned, turns,
     joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all, convolves, convolves,
-    kernel_gradients, attends, attends,
+    kernel_gradients, attends, attends, steps, steps, repeats,
 )  # fmt: skip
 
 
