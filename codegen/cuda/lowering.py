@@ -10,7 +10,6 @@ from ...ir.graph.graph import Node
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import LANES, For, Loops
-from ...ir.symbolic.integer import NotSymbolic, Symbolic
 from ..kernels.lower_program import Strides
 from ..kernels.lowered import Lowered
 from ..kernels.schedule import Schedule, always, choose
@@ -49,9 +48,6 @@ CUDA: tuple[Schedule[...], ...] = (
     CHECKS,
 )
 
-# kinds of kernels whose schedules ask for plain numbers
-OF_ONE_SIZE = frozenset({"chain", "sort", "systems"})
-
 
 @dataclass(frozen=True)
 class CudaLowering:
@@ -67,8 +63,6 @@ class CudaLowering:
 
     def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """By its kind."""
-        if kernel.kind in OF_ONE_SIZE and _has_symbols(kernel, strides):
-            raise NotSymbolic(f"{kernel.name}: a GPU has {kernel.kind} kernels of known sizes")
         match kernel.kind:
             case "contraction":
                 return lower_contraction(kernel, strides, self.target)
@@ -107,12 +101,6 @@ class CudaLowering:
     def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """None: stores leave the caches by themselves."""
         return set()
-
-
-def _has_symbols(kernel: Kernel, strides: Strides) -> bool:
-    values = [*kernel.inputs, *kernel.outputs]
-    numbers = [d for n in values for d in (*n.shape, *strides.get(n, ()))]
-    return any(isinstance(d, Symbolic) for d in numbers)
 
 
 def stays_loop(loop: For) -> bool:

@@ -34,16 +34,16 @@ def with_arguments(lowered: Lowered, most_scratch: int, scope: Scope) -> Lowered
     phases = [made.loop(phase) for phase in loops.phases]
     if not made.arguments:
         return lowered
-    params = (*loops.params, *(Param(a.name, a) for a in made.arguments.values()))
+    params = (*loops.params, *(Param(a.name, a) for a in made.arguments))
     return replace(
         lowered,
         loops=replace(loops, phases=phases, params=params),
-        params=(*lowered.params, *map(of_atom, made.arguments)),
+        params=(*lowered.params, *made.arguments.values()),
     )
 
 
 class _Arguments(Substitution):
-    """`arguments` by what they stand for."""
+    """`arguments`, each with what it stands for."""
 
     def __init__(
         self, taken: Iterable[str], most_scratch: int, multiples: Mapping[Atom, int]
@@ -52,7 +52,8 @@ class _Arguments(Substitution):
         self._multiples = multiples
         self.buffers = self._scratch = dict[Buf, Buf]()
         self._most_scratch = most_scratch
-        self.arguments: dict[Atom, Argument] = {}
+        self.arguments: dict[Argument, int] = {}
+        self._known: dict[Atom, int] = {}
         self._variables: dict[Var, Var] = {}
         self._taken = set(taken)
 
@@ -60,16 +61,19 @@ class _Arguments(Substitution):
         """An integer of arguments."""
         return polynomial(factored(x, self._multiples), self._argument)
 
-    def _argument(self, atom: Atom) -> Atom:
-        if atom not in self.arguments:
+    def _argument(self, atom: Atom) -> int:
+        """The argument, or its opposite where only that has a least value."""
+        low, high = atom.bounds
+        sign = -1 if isinf(low) and not isinf(high) else 1
+        if atom not in self._known:
             number = len(self.arguments)
-            name = f"n{number}"
+            name, least = f"n{number}", low if sign > 0 else -high
             if name in self._taken:
                 raise NotSymbolic(f"there is another {name}")
-            low = atom.bounds[0]
-            least = None if isinf(low) else int(low)
-            self.arguments[atom] = argument(name, least, number)
-        return self.arguments[atom]
+            made = argument(name, None if isinf(least) else int(least), number)
+            self.arguments[made] = sign * of_atom(atom)
+            self._known[atom] = sign * of_atom(made)
+        return self._known[atom]
 
     def extent(self, e: Extent) -> Extent:
         """Of a loop."""

@@ -232,11 +232,12 @@ def of_atom(a: Atom) -> Symbolic:
     return _of({(a,): 1})
 
 
-def polynomial(x: int, atoms: Callable[[Atom], Atom]) -> int:
-    """The same integer of other atoms."""
+def polynomial(x: int, value: Callable[[Atom], int]) -> int:
+    """The same polynomial of other integers."""
     if not isinstance(x, Symbolic):
         return x
-    return _of({ordered([atoms(a) for a in m]): c for m, c in x.terms})
+    total: int = sum(c * math.prod(map(value, m)) for m, c in x.terms)
+    return total
 
 
 def _of(terms: Mapping[Monomial, int]) -> Symbolic:

@@ -7,9 +7,9 @@ vector begins at a whole one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import gcd, lcm, prod
+from math import gcd, lcm
 
-from .integer import Symbolic, of_atom, terms_of
+from .integer import Symbolic, of_atom, polynomial, terms_of
 from .polynomial import Atom
 from .questions import is_same
 from .scope import Condition, Guard, Quotient
@@ -35,11 +35,8 @@ def _divided(what: Symbolic) -> Iterable[tuple[Atom, int]]:
 
 def factored(x: int, known: Mapping[Atom, int]) -> int:
     """The same integer of quotients of those symbols."""
-    if not isinstance(x, Symbolic) or known.keys().isdisjoint(a for m, _ in x.terms for a in m):
-        return x
-    total: int = sum(c * prod([_atom(a, known) for a in m]) for m, c in terms_of(x))
-    return total
 
+    def value(a: Atom) -> int:
+        return known[a] * (of_atom(a) // known[a]) if a in known else of_atom(a)
 
-def _atom(a: Atom, known: Mapping[Atom, int]) -> int:
-    return known[a] * (of_atom(a) // known[a]) if a in known else of_atom(a)
+    return polynomial(x, value) if known else x

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from .integer import RELATIONS, Symbolic, atom_of, of_atom, terms_of
 from .polynomial import UNKNOWN, Answers, Atom, Bounds, bounds, bracketed, text_of
-from .questions import is_below
+from .questions import is_below, is_same
 
 MOST_KNOWN = 32  # ways of a Condition
 LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has none
@@ -102,7 +102,7 @@ class Scope(Answers):
 
     def quotient(self, x: int, by: int) -> int:
         """`x // by`, of which at least one is symbolic, and nothing divides exactly."""
-        if is_below(-1, x) and is_below(x, by):
+        if is_same(x, 0) or (is_below(-1, x) and is_below(x, by)):
             return 0
         if is_below(x, 0) and is_below(-by - 1, x):
             return -1

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
-from ....ir.symbolic.integer import Symbolic
+from ....ir.symbolic.integer import NotSymbolic, Symbolic
 from ....ir.symbolic.polynomial import Atom
 from ....ir.symbolic.questions import is_below, is_same
 
@@ -51,11 +51,17 @@ class Indices:
     def polynomial(self, value: Symbolic) -> str:
         """A long long."""
         terms = [
-            " * ".join(([f"{c}ll"] if c != 1 or not m else []) + [self.arguments[a] for a in m])
+            " * ".join(([f"{c}ll"] if c != 1 or not m else []) + [self.argument(a) for a in m])
             for m, c in value.terms
         ]
         text = " + ".join(terms)
         return text if text.isidentifier() else f"({text})"
+
+    def argument(self, a: Atom) -> str:
+        """Its name. Raises NotSymbolic for what is none."""
+        if a not in self.arguments:
+            raise NotSymbolic(f"the code of a kernel would need {a}")
+        return self.arguments[a]
 
     def place(self, index: Index) -> str:
         """Where an element is: below 0 only for an input that is seen backwards."""

@@ -60,6 +60,14 @@ CASES: dict[str, Case] = {
     "normalised along it": lambda n: normalised(random(3, n)),
     "sums of many rows": lambda n: random(2000, n).sum(1),
     "a mean of means": lambda n: random(n, 10).exp().sum(1).log().mean(),
+    "attention": lambda n: F.scaled_dot_product_attention(
+        *[random(2, 2, n, 16)] * 3, is_causal=True
+    ),
+    "attention to others": lambda n: F.scaled_dot_product_attention(
+        random(2, 2, 9, 16), *[random(2, 2, n, 16)] * 2
+    ),
+    "sorted rows": lambda n: random(n, 30).sort(1),
+    "convolution along it": lambda n: F.conv2d(random(2, 3, n, 12), random(4, 3, 3, 3)).relu(),
     "sum of columns": lambda n: (random(n, 300) * 2).sum(0),
     "product": lambda n: random(n, 48) @ random(48, 40),
     "product in parts": lambda n: (random(n, 784) @ random(784, 10)).relu(),
