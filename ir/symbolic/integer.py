@@ -100,6 +100,22 @@ class Symbolic(Base):
         """Of the value, which must be known."""
         return self._plain().bit_length()
 
+    # bits of the value, which must be known
+    def __or__(self, other: Any) -> Any:
+        return self._plain() | other
+
+    def __and__(self, other: Any) -> Any:
+        return self._plain() & other
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._plain() << other
+
+    def __rlshift__(self, other: Any) -> Any:
+        return other << self._plain()
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._plain() >> other
+
     # an estimate: nothing exact is made of floats
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)

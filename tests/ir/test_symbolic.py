@@ -119,7 +119,11 @@ def test_guards_say_what_was_asked() -> None:
     assert Guard(2 * n - 128, "==") in scope.guards
 
 
-@pytest.mark.parametrize("use", [range, hex, "ab".__mul__, [0].__getitem__, math.isqrt, int])
+BITS = [lambda n: n | 1, lambda n: n & 1, lambda n: n << 1, lambda n: n >> 1, lambda n: 1 << n]
+NUMBERS = [range, hex, "ab".__mul__, [0].__getitem__, math.isqrt, int, *BITS]
+
+
+@pytest.mark.parametrize("use", NUMBERS)
 def test_what_needs_a_number_is_refused(use: Any) -> None:
     scope = Scope()
     n = scope.symbol("n", 5)
