@@ -189,11 +189,14 @@ def test_the_names_are_the_standards() -> None:
     assert len(xp.__all__) == len(set(xp.__all__)) and all(hasattr(xp, n) for n in xp.__all__)
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_the_signatures_are_the_standards(name: str) -> None:
-    parameters = inspect.signature(getattr(xp, name)).parameters.values()
+def test_the_signatures_are_the_standards() -> None:
+    assert {name: _signature(getattr(xp, name)) for name in SIGNATURES} == SIGNATURES
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    parameters = inspect.signature(function).parameters.values()
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
-    assert str(inspect.Signature(plain)) == f"({SIGNATURES[name]})"
+    return str(inspect.Signature(plain))[1:-1]
 
 
 def test_every_function_is_documented() -> None:

@@ -298,13 +298,13 @@ def test_the_data_is_json() -> None:
 # ---------------------------------------------------------------- numbers
 
 
-@pytest.mark.parametrize("columns", range(3, 40))
 @pytest.mark.parametrize(
     "value", [0.1, -1e-20, [1.0, 2.5, 1e9], [[True, False]], [], [[]], list(range(100))], ids=str
 )
-def test_a_value_in_short_is_never_too_wide(columns: int, value: object) -> None:
-    text = brief(np.array(value), columns)
-    assert len(text) <= max(columns, 11 if not isinstance(value, list) else 0)
+def test_a_value_in_short_is_never_too_wide(value: object) -> None:
+    for columns in range(3, 40):
+        text = brief(np.array(value), columns)
+        assert len(text) <= max(columns, 11 if not isinstance(value, list) else 0)
 
 
 def test_a_value_that_fits_is_shown_whole() -> None:
