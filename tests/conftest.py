@@ -67,8 +67,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker("slow")
 
 
+def pytest_collectstart() -> None:
+    """Nothing of what a collection of tests makes is garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     _forget_what_is_there()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
 
 
 def pytest_runtest_setup() -> None:
