@@ -163,6 +163,7 @@ def test_every_reduction_may_run_over_rows(kind: str, dtype: DType) -> None:
     assert len(program.lowered.kernels) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 3), (70, 33)])
 def test_the_loop_interpreter_agrees(shape: tuple[int, int]) -> None:
     outputs = layer_norm(*shape)

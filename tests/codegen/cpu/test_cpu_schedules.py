@@ -54,7 +54,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("case", "target"), TARGETS, ids=lambda c: c if isinstance(c, str) else c.__name__
 )
@@ -84,6 +84,7 @@ def test_a_softmax_keeps_the_exps_of_a_row_that_leaves_room_in_the_level_2_cache
     assert Op.DIV in ops and (Op.LDEXP in ops) == again
 
 
+@pytest.mark.thinned(to=9)
 @pytest.mark.parametrize(
     ("case", "kind"),
     [
@@ -125,7 +126,7 @@ SHAPED = [
 ]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("case", SHAPED, ids=lambda c: c.__name__)
 def test_loops_and_chunks_do_not_depend_on_threads(case: Graph) -> None:
     outputs = case()

@@ -112,7 +112,7 @@ FEW = [row for row in ROWS if not row.name.startswith("argsort")][
 ]  # the emulated device runs them all
 
 
-@pytest.mark.thinned(to=40)
+@pytest.mark.thinned(to=20)
 @pytest.mark.parametrize("row", FEW, ids=lambda r: r.name)
 def test_ops_interpreted_equal_the_oracle(row: Row) -> None:
     ins = leaves(row)
