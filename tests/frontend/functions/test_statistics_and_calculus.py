@@ -91,6 +91,7 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.thinned(to=15)
 @pytest.mark.parametrize("name", CASES)
 def test_functions_equal_numpy(name: str) -> None:
     got, want = CASES[name]
@@ -167,7 +168,7 @@ def test_infinite_points_leave_the_gradients_of_others_finite() -> None:
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("method", METHODS)
 @examples(15)
 @given(data=st.data())
@@ -237,7 +238,7 @@ def test_histograms_are_numpys(data: st.DataObject) -> None:
         np.testing.assert_allclose(g.numpy(), w, rtol=2e-6, atol=1e-6)
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "x", [[0, 16777217], [123456789] * 3, [2**40, 2**40 + 1, 2**40 + 5]], ids=str
 )
@@ -304,7 +305,7 @@ SMOOTH: dict[str, tuple[Callable[..., wf.Tensor], tuple[Any, ...]]] = {
 RARE = ["cdist 1", "interp, period"]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", [*(name for name in SMOOTH if name not in RARE), *rarely(*RARE)])
 def test_gradients(name: str) -> None:
     f, inputs = SMOOTH[name]

@@ -60,6 +60,7 @@ KNOWN = (
 )
 
 
+@pytest.mark.thinned(to=14)
 @pytest.mark.parametrize("case", KNOWN, ids=[str(i) for i in range(len(KNOWN))])
 def test_known_keys(case: tuple[tuple[int, ...], Any]) -> None:
     check_get(case, True)
