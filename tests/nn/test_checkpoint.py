@@ -81,6 +81,7 @@ def test_a_model_its_optimiser_and_values_come_back(path: Path) -> None:
         }
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tensors_of_every_dtype_come_back_bit_for_bit(path: Path, dtype: str) -> None:
     given = {

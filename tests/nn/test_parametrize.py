@@ -102,6 +102,7 @@ def test_weight_norm(axis: int | None) -> None:
     wf.check_grad(made, g, v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jitted", [False, True])
 def test_a_normalised_layer_trains_and_may_be_made_plain(jitted: bool) -> None:
     layer, x = weight_norm(linear()), wf.tensor(normal(6, 5).astype(np.float32))
