@@ -67,7 +67,7 @@ def test_the_graph_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.count("▶│") == 6 and "│ 4  (x*y).log() │" in text
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize(
     "text", ["(x @ w + b).relu().mean()", "softmax(x @ w, axis=1)", "x[1:].T.reshape(6) * 2"]

@@ -103,6 +103,7 @@ def test_random_slices_receive_what_is_theirs(data: st.DataObject) -> None:
     np.testing.assert_array_equal(second.numpy(), slopes)
 
 
+@pytest.mark.slow
 def test_slices_of_functions_have_the_slopes_of_central_differences() -> None:
     def loss(x: wf.Tensor) -> wf.Tensor:
         state = x[0]

@@ -243,6 +243,7 @@ def test_rule_gives_the_structure(name: str) -> None:
     assert got is after, graph.print_graph([got, after])
 
 
+@pytest.mark.thinned(to=52)
 @pytest.mark.parametrize("name", CASES)
 def test_rule_keeps_the_numbers(name: str) -> None:
     rng = np.random.default_rng(zlib.crc32(name.encode()))

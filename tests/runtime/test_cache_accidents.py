@@ -102,7 +102,7 @@ print((wf.arange(3) * 7).tolist(), (wf.ones(2, 3) @ wf.ones(3, 2)).sum().item())
 ALIKE = ["a file", "removed"]  # others show as much
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "obstacle", [*(name for name in OBSTACLES if name not in ALIKE), *rarely(*ALIKE)]
 )
