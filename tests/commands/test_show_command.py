@@ -302,6 +302,7 @@ def in_ascii(*line: str | Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, *line], env=env, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 def test_names_that_the_output_cannot_show_are_escaped() -> None:
     done = in_ascii("-m", "weft", "show", "ß*2", "ß=3")
     assert (done.returncode, done.stderr) == (0, b"") and b"\\xdf*2" in done.stdout

@@ -130,6 +130,7 @@ def test_the_plot_shows_the_curves(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_explain_prints_the_kernels_of_a_step(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -369,6 +369,7 @@ def test_what_was_not_read_may_change_for_free() -> None:
     assert f.traces == 1
 
 
+@pytest.mark.slow
 def test_a_retrace_names_the_attribute_and_the_module(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

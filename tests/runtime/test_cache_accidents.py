@@ -40,6 +40,7 @@ def break_pack(path: Path, rng: random.Random) -> None:
     path.write_bytes(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [6, *rarely(12)])
 def test_random_damage_is_noticed_and_made_good(tmp_path: Path, times: int) -> None:
     rng, graphs = random.Random(0), range(12)

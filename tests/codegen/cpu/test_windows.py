@@ -293,7 +293,7 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
     assert window_texts(close(conv(*shape), threads=(1, 2, 3)))
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_copies_made_before_have_the_bits_of_those_that_each_task_makes(
@@ -347,7 +347,7 @@ def test_loops_interpreted_equal_the_oracle(
         assert_close(got, np.asarray(want), 1e-5)
 
 
-@examples(60, quick=5)
+@examples(60, quick=3)
 @given(st.data())
 def test_any_shape(data: st.DataObject) -> None:
     def one(low: int, high: int) -> int:

@@ -52,9 +52,7 @@ SMOOTH: dict[str, Function] = {
 # compositions like those of others
 ALIKE = (
     "acos", "asinh", "acosh", "atanh", "log2", "log10", "cos", "cosh", "sinh", "tan",
-    "inverse cube", "divide by real", "expm1", "log1p", "sqrt", "atan", "reciprocal", "imag",
-    "mean", "cumsum", "outer", "cube", "divide", "sum", "norm", "index", "join", "real", "conj",
-    "sin",
+    "inverse cube", "divide by real",
 )  # fmt: skip
 
 
@@ -115,6 +113,7 @@ def _differences(loss: Function, z: Array) -> Array:
     return out
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("name", [*(n for n in SMOOTH if n not in ALIKE), *rarely(*ALIKE)])
 def test_gradients_are_central_differences(name: str) -> None:
     z, (u, v) = 0.7 * (RNG.normal(size=6) + 1j * RNG.normal(size=6)), RNG.normal(size=2)

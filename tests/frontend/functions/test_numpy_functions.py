@@ -284,7 +284,7 @@ def same(got: Any, want: Any) -> None:
         np.testing.assert_allclose(got.numpy(), want, **ROUNDING)  # type: ignore[arg-type]
 
 
-@pytest.mark.thinned(to=35)
+@pytest.mark.thinned(to=20)
 @pytest.mark.parametrize("name", CALLS)
 def test_values_are_those_of_numpy(name: str) -> None:
     tensors = [wf.tensor(a) for a in (X, Y, N, B)]

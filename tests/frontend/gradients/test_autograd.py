@@ -80,7 +80,7 @@ def _set(x: wf.Tensor, v: wf.Tensor) -> wf.Tensor:
 F["setitem"] = (_set, (draw(3, 4), draw(2, 2)))
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("name", F)
 def test_first_derivatives(name: str) -> None:
     f, inputs = F[name]

@@ -65,6 +65,7 @@ def test_values_are_numpys(name: str, dtype: str) -> None:
         np.testing.assert_allclose(g.numpy(), w, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.slow
 def test_factors_make_the_matrix_again() -> None:
     a = wf.tensor(drawn(3, 4, 4))
     q, r = la.qr(a)

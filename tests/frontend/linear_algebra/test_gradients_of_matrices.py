@@ -120,7 +120,7 @@ def test_gradients_of_matrices(name: str, seed: int, shape: tuple[int, ...]) -> 
     wf.check_grad(ANY[name], draw(seed, *shape), max_elements=8)
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", mostly(SQUARE | ANY))
 def test_second_derivatives(name: str) -> None:
     f = (SQUARE | ANY)[name]
@@ -128,7 +128,7 @@ def test_second_derivatives(name: str) -> None:
     wf.check_grad(lambda x: slope(f, x), draw(3, 4, 4), max_elements=6, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", mostly(SQUARE | ANY))
 def test_forward_mode_is_reverse_mode(name: str) -> None:
     f = (SQUARE | ANY)[name]

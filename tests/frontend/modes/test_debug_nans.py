@@ -168,6 +168,7 @@ def power_at_zero(x: wf.Tensor) -> wf.Tensor:
     return g
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "function", [sqrt_at_zero, norm_at_zero, *rarely(log_near_zero, power_at_zero)]

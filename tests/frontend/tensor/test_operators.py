@@ -159,7 +159,7 @@ def spared(op: Callable[..., Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return keep
 
 
-@pytest.mark.thinned(to=7)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(("op", "which"), CASES)
 def test_every_pair_of_dtypes(op: Callable[..., Any], which: str) -> None:
     pairs, results = [], []

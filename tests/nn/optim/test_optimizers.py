@@ -587,7 +587,7 @@ def network(layers: int) -> wf.nn.Sequential:
     return wf.nn.Sequential(*first, wf.nn.ReLU(), wf.nn.Linear(70, 10))
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("name", "dtype", "layers"), [*SHOWN, *RARE])
 def test_every_optimiser_writes_everything_in_place(
     name: str, dtype: wf.DType, layers: int
