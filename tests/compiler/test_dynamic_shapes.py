@@ -518,6 +518,7 @@ print("weft.compiler.compile" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_a_later_process_finds_all_sizes_on_disk(tmp_path: Path) -> None:
     environment = {**os.environ, "WEFT_CACHE_DIR": str(tmp_path)}
     first, second = (

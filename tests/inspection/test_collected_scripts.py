@@ -71,6 +71,7 @@ def named(collection: Collection, start: str) -> collect.Seen:
     )
 
 
+@pytest.mark.slow
 def test_programs_are_named_after_the_function_that_asks_for_them(
     run: Callable[[str], Collection],
 ) -> None:

@@ -238,6 +238,7 @@ def test_of_very_many_texts_those_of_the_slowest_kernels_are_there(
     assert sum(len(text) for k in kernels for text in k["texts"].values()) < 10_000
 
 
+@pytest.mark.slow
 def test_a_large_graph_is_shown_soon_and_in_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     x = stored(2, 4)
     for _ in range(50):  # equal layers, whose kernels are compiled once

@@ -88,6 +88,7 @@ def add_up(make: Callable[[], Profile]) -> None:
     pytest.fail(f"the kernels take {ratios} of a run")
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "name", ["layer norm", "products", *rarely("attention", "elementwise", "softmax")]

@@ -191,6 +191,7 @@ def test_self_attention_without_weights_is_three_kernels() -> None:
     ]  # projections, attention, output
 
 
+@pytest.mark.slow
 def test_dropout_of_weights_while_training_only() -> None:
     m, x = layer(dropout=0.5), wf.tensor(normal(N, L, E))
     dropped = m(x, x, x, average_attn_weights=False)[1].numpy()

@@ -487,6 +487,7 @@ def test_a_missing_package_is_named(path: Path, monkeypatch: pytest.MonkeyPatch)
 # ---------------------------------------------------------------- going on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jitted", [True, *rarely(False)], ids=["jit", "lazy"])
 def test_training_goes_back_to_a_checkpoint_within_a_process(path: Path, jitted: bool) -> None:
     wf.manual_seed(3)

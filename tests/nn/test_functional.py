@@ -181,6 +181,7 @@ def test_pool_says_what_it_expects() -> None:
 # ---------------------------------------------------------------- the rest
 
 
+@pytest.mark.slow
 def test_bilinear() -> None:
     x, y, w, b = (
         normal(3, 2, 4),

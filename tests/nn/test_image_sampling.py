@@ -58,7 +58,7 @@ def sampled(x: Array, grid: Array, mode: str, padding: str, aligned: bool) -> Ar
     return out
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize(("mode", "padding"), [*product(TAPS, ["zeros", "border", "reflection"])])
 def test_images_at_any_place(mode: str, padding: str, aligned: bool) -> None:

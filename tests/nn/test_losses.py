@@ -167,6 +167,7 @@ def test_an_ignored_row_has_no_gradient() -> None:
     close(x.grad, (np.exp(log_softmax(a)) - np.eye(4)[[1, 0, 2]]) / 2 * (y != -100)[:, None])
 
 
+@pytest.mark.slow
 def test_the_mean_of_no_label_is_nan_and_their_sum_is_zero() -> None:
     x, y = wf.tensor(normal(2, 3)), wf.tensor([-100, -100])
     assert np.isnan(F.cross_entropy(x, y).item())

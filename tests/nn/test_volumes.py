@@ -56,7 +56,7 @@ VALUES: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Array]] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", VALUES)
 def test_values(name: str) -> None:
     function, expected = VALUES[name]

@@ -128,6 +128,7 @@ def test_rounded_scores_stay_rounded():
     close(got.to(wf.float32), want, 1e-3)
 
 
+@pytest.mark.slow
 def test_masks_and_biases():
     q, k, v = normal(2, 4, 50, 16), normal(2, 4, 60, 16), normal(2, 4, 60, 16)
     mask = random.random((50, 60)) < 0.5

@@ -131,7 +131,7 @@ def test_explain_tells_of_the_partial_sums() -> None:
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_values_are_right_and_the_same_on_any_number_of_threads(

@@ -219,6 +219,7 @@ def test_overlapping_windows_are_not_pooled() -> None:
     assert len(close([g.max_pool(y, 3, 2)]).lowered.kernels) == 2
 
 
+@pytest.mark.slow
 def test_the_gradient_of_a_pooled_layer() -> None:
     y = layer((2, 3, 12, 14), (6, 3, 3, 3), 1)
     grads = [

@@ -52,7 +52,7 @@ def window_texts(program: Compiled) -> list[str]:
 # ---------------------------------------------------------------- choices
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("outputs", "lanes"),
     [
@@ -402,6 +402,7 @@ def test_a_special_value_reaches_only_the_windows_that_hold_it(outs: int, specia
         np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(right)))
 
 
+@pytest.mark.slow
 def test_flipped_and_strided_inputs() -> None:
     x, w = leaf(2, 3, 11, 20), leaf(18, 3, 3, 3)
     flipped = node(Op.FLIP, (x,), (2, 3))

@@ -57,7 +57,7 @@ def programs(request: pytest.FixtureRequest) -> Programs[Case]:
 
 
 @needs_compiler
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_threads_of_any_order_compute_what_the_oracle_does(
     case: Case, programs: Programs[Case]

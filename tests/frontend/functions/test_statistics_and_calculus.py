@@ -132,6 +132,7 @@ def test_lerp_is_exact_at_its_ends() -> None:
     assert wf.lerp(1, 2, 0.5).item() == 1.5 and wf.lerp(a.half(), b.half(), 0.5).dtype is wf.float16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [4, *rarely(1)])
 def test_interp_between_infinite_points_is_numpys(step: int) -> None:
     ends, at = (
@@ -255,6 +256,7 @@ def test_integers_beyond_float32_are_counted(x: list[int], bins: Any) -> None:
         np.testing.assert_array_equal(got[1].numpy(), want[1].astype(np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_the_range_of_a_histogram_is_that_of_the_finite_elements(dtype: str) -> None:

@@ -175,6 +175,7 @@ def test_a_few_layers_stay_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------- assignments in a loop
 
 
+@pytest.mark.slow
 def test_assignments_to_one_position_after_the_other_are_few_programs(built: Built) -> None:
     x, want = wf.zeros((20, 15), dtype=wf.float64), np.zeros((20, 15))
     for k in range(300):

@@ -213,6 +213,7 @@ def test_searchsorted_equals_numpy(d: dt.DType, n: int, side: str, seed: int) ->
     )  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 99))
 @examples(30, quick=3)
 def test_complex_numbers_are_sorted_and_found_as_numpys(n: int, m: int, seed: int) -> None:

@@ -202,6 +202,7 @@ def test_mistakes_are_errors(number: int) -> None:
         call()
 
 
+@pytest.mark.slow
 @examples(40, quick=4)
 @given(st.integers(0, 1 << 30))
 def test_random_graphs_in_batches_have_the_values_of_their_rows(seed: int) -> None:

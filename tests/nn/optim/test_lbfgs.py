@@ -249,6 +249,7 @@ def test_later_steps_compile_nothing() -> None:
     assert statistics["built"] == built
 
 
+@pytest.mark.slow
 def test_a_jitted_closure_gives_the_gradients_too() -> None:
     wf.manual_seed(0)
     x, y = wf.randn(40, 3), wf.tensor([[1.0], [-2.0], [0.5]])

@@ -151,6 +151,7 @@ def test_options_of_the_state_bring_their_tensors() -> None:
     assert plain.state[0]["max_exp_avg_sq"].tolist() == other.state[0]["max_exp_avg_sq"].tolist()
 
 
+@pytest.mark.slow
 def test_a_state_fits_after_options_have_been_turned_on_and_off() -> None:
     net = model()
     first, second = optim.SGD(net.parameters(), momentum=0.9), optim.SGD(net.parameters())
