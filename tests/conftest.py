@@ -27,6 +27,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     atexit.register(shutil.rmtree, os.environ["PYTHONPYCACHEPREFIX"], ignore_errors=True)
 
 import effort
+from weft.frontend.lazy import program_table
 from weft.ir.graph import graph
 from weft.runtime.cuda import devices
 
@@ -66,8 +67,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker("slow")
 
 
+def pytest_collectstart() -> None:
+    """Nothing of what a collection of tests makes is garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     _forget_what_is_there()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
+
+
+def pytest_runtest_setup() -> None:
+    """Only sizes that one test asks for share a program: it takes several times as long to compile
+    as one of a single size."""
+    program_table._programs.families.clear()
 
 
 def _forget_what_is_there() -> None:

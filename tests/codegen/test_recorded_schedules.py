@@ -16,7 +16,7 @@ MOST = 1.25  # times as long as the fastest
 RECORDS = {path.stem: json.loads(path.read_text()) for path in real.RECORDS.glob("*.json")}
 
 
-@pytest.mark.thinned(to=30)
+@pytest.mark.thinned(to=15)
 @pytest.mark.parametrize("name", real.CASES)
 @pytest.mark.parametrize("cpu", RECORDS)
 def test_the_chosen_way_is_among_the_fastest(cpu: str, name: str) -> None:

@@ -61,6 +61,7 @@ def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_row_a_workload_stands_below_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["bench", "--only", "matmul f64,tiny"]) == 0
     out = capsys.readouterr().out.splitlines()
@@ -81,6 +82,7 @@ def test_a_row_a_workload_stands_below_the_figures(capsys: pytest.CaptureFixture
     assert rows[1].startswith("tiny call") and "%" not in rows[1]
 
 
+@pytest.mark.slow
 def test_json_has_the_machine_and_each_workload(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["bench", "--json", "--only", "conv"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -130,6 +130,7 @@ def test_stats_of_a_cache(here: Callable[..., Told], filled: Path) -> None:
     assert lines["last"].startswith(f"used   {day}") and lines["oldest"].startswith(f"use  {day}")
 
 
+@pytest.mark.slow
 def test_stats_change_nothing(here: Callable[..., Told], filled: Path) -> None:
     (path,) = filled.iterdir()
     os.utime(path, (1000, 1000))

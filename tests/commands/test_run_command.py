@@ -54,7 +54,7 @@ SCRIPTS = {
 APART = ["numbers_of_exit", "words_of_exit", "threads_that_go_on", "a_fork"]  # of several_ends
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", [*(s for s in SCRIPTS if s not in APART), *rarely(*APART)])
 def test_a_script_does_what_it_does_alone(name: str, tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("")
@@ -134,6 +134,7 @@ def test_of_very_many_programs_the_slowest_are_listed(run: Run) -> None:
     )
 
 
+@pytest.mark.slow
 def test_explain_and_dump(tmp_path: Path) -> None:
     where = script(tmp_path, "import weft as wf\nwf.arange(300).exp().sum().item()\n")
     done = python(tmp_path, "-m", "weft", "run", where, "--explain", "--dump", "stages")

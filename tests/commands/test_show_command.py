@@ -67,7 +67,7 @@ def test_the_graph_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.count("▶│") == 6 and "│ 4  (x*y).log() │" in text
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize(
     "text", ["(x @ w + b).relu().mean()", "softmax(x @ w, axis=1)", "x[1:].T.reshape(6) * 2"]
@@ -302,6 +302,7 @@ def in_ascii(*line: str | Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, *line], env=env, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 def test_names_that_the_output_cannot_show_are_escaped() -> None:
     done = in_ascii("-m", "weft", "show", "ß*2", "ß=3")
     assert (done.returncode, done.stderr) == (0, b"") and b"\\xdf*2" in done.stdout

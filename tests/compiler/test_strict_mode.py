@@ -41,6 +41,7 @@ def check_row(row: Row) -> None:
         compare_strictly(gradients, {n: env[n] for n in inputs_of(gradients)})
 
 
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("row", ROWS[::64], ids=lambda r: r.name)
 def test_an_op_has_the_bits_of_the_interpreter(row: Row) -> None:
     check_row(row)

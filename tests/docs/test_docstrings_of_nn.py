@@ -63,7 +63,7 @@ def run(name: str, text: str) -> str:
     return "".join(report)
 
 
-@pytest.mark.thinned(to=150)
+@pytest.mark.thinned(to=30)
 @pytest.mark.parametrize("path", ITEMS)
 def test_the_example_runs(path: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     text = inspect.getdoc(ITEMS[path]) or ""

@@ -69,6 +69,7 @@ NAMES = {
 }
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("page", NAMES)
 def test_the_examples_give_what_they_show(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

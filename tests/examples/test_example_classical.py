@@ -9,6 +9,7 @@ import weft as wf
 pytest.importorskip("sklearn", minversion="1.9")
 
 
+@pytest.mark.slow
 def test_gradients_reach_what_scikit_learn_reaches(capsys: pytest.CaptureFixture[str]) -> None:
     rows = classical.main(["--steps", "400"])
     assert [r.model for r in rows] == ["components", "ridge", "k-means", "mixture"]

@@ -30,7 +30,7 @@ def test_minibatches_learn_too() -> None:
 
 
 def test_an_epoch_reports_loss_and_points_before_each_step() -> None:
-    model, data = points.Network(4), points.points("diag", 30)
+    model, data = points.Network(4), points.points("diag", 32)
     optimizer = wf.nn.optim.SGD(model.parameters(), lr=1e-30)
     scores, labels = model(wf.tensor(data.x)), wf.tensor(data.y).float()
     loss, right = points.train_epoch(model, optimizer, points.DataLoader(data, 8))

@@ -135,6 +135,7 @@ def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert losses[0] == losses[1] != losses[2]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_width")
 def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     straight, parts = tmp_path / "straight", tmp_path / "parts"
@@ -199,6 +200,7 @@ def test_wrong_options_are_refused(
     assert "usage:" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_width")
 def test_the_curves_are_saved(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

@@ -133,6 +133,7 @@ def test_each_says_what_it_does_and_ends_with_its_result(
     assert result.startswith(f"{name}: ") and all(text in result for text in ends)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("size", ["1", "2"])
 def test_all_run_at_the_smallest_sizes(size: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,6 +141,7 @@ def test_main_reports_each_epoch_and_writes(capsys: pytest.CaptureFixture[str]) 
     )
 
 
+@pytest.mark.slow
 def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     outputs = []
     for seed in ("1", "1", "2"):
@@ -217,6 +218,7 @@ def test_wrong_options_are_refused(
     assert "usage:" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_shortest_text_is_enough(tmp_path: Path) -> None:
     (tmp_path / "text").write_text(SHORTEST)
     assert np.isfinite(example.main([*SMALL, "--text", str(tmp_path / "text")]))

@@ -58,6 +58,7 @@ def test_two_windows_in_a_row_give_the_loss_of_a_long_one() -> None:
     assert model.training
 
 
+@pytest.mark.slow
 def test_the_loss_is_that_of_the_words_that_follow() -> None:
     model, (window,) = small().eval(), example.windows(np.arange(31) % 7 + 2, 6, 5)
     scores, _ = model(wf.tensor(window[0]), model.first_state(6))
@@ -75,6 +76,7 @@ def test_an_epoch_lowers_the_loss() -> None:
     assert example.evaluate(model, data) < 0.8 * before
 
 
+@pytest.mark.slow
 def test_the_gradients_are_clipped() -> None:
     model, ((x, y), *_) = small(), example.windows(np.arange(16) % 7 + 2, 3, 5)
     optimizer = nn.optim.SGD(model.parameters(), lr=1.0)
@@ -146,6 +148,7 @@ def test_main_reports_each_epoch_and_writes(capsys: pytest.CaptureFixture[str]) 
     assert lines[-1] == f"held-out text: {result:.4f} nats a word, perplexity {np.exp(result):.3f}"
 
 
+@pytest.mark.slow
 def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     outputs = []
     for seed in ("1", "1", "2"):
@@ -204,6 +207,7 @@ def test_wrong_options_are_refused(
     assert arguments[0] in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_the_shortest_text_is_enough(tmp_path: Path) -> None:
     (tmp_path / "text").write_text(" ".join(WORDS * 30))
     assert np.isfinite(example.main([*SMALL, "--limit", "170", "--text", str(tmp_path / "text")]))

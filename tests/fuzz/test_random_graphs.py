@@ -61,6 +61,7 @@ def test_random_graphs_agree(data: DataObject) -> None:
         assume(False)
 
 
+@pytest.mark.slow
 @examples(60)
 @given(st.data())
 def test_arithmetic_and_views_agree_bit_for_bit_in_any_fusion(data: DataObject) -> None:

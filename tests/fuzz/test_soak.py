@@ -162,6 +162,7 @@ for generator, seed in {found}:
 """
 
 
+@pytest.mark.slow
 def test_what_a_soak_has_found_stays_mended(tmp_path: Path) -> None:
     """All in one process; "graphs" come first, as "guarded" runs every later program on guarded
     memory."""

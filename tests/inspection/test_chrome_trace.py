@@ -143,6 +143,7 @@ def test_passes_of_the_compiler_have_a_row(trace: dict[str, Any], found: Profile
     } == {2}
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_run_on_a_gpu_is_a_trace_too(tmp_path: Path) -> None:
     device()

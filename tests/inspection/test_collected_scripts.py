@@ -71,6 +71,7 @@ def named(collection: Collection, start: str) -> collect.Seen:
     )
 
 
+@pytest.mark.slow
 def test_programs_are_named_after_the_function_that_asks_for_them(
     run: Callable[[str], Collection],
 ) -> None:
@@ -83,6 +84,7 @@ def test_runs_are_counted_and_timed(run: Callable[[str], Collection]) -> None:
     assert step.runs == 3 and 0 < step.seconds < 1
 
 
+@pytest.mark.slow
 def test_kernels_have_times_that_add_up_to_a_run(run: Callable[[str], Collection]) -> None:
     text = (
         "import weft as wf\nx = wf.randn(400, 400).realize()\nfor i in range(9): ((x + i) @"

@@ -64,6 +64,7 @@ def test_level_3_adds_loops_beside_the_lines(capsys: pytest.CaptureFixture[str])
     )
 
 
+@pytest.mark.slow
 def test_level_4_adds_the_code_with_its_notes(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(4, 64, capsys, 300)
     assert (
@@ -95,6 +96,7 @@ def test_a_program_that_never_ran_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert shown.times_text() == "program 9: f: no runs"
 
 
+@pytest.mark.slow
 def test_results_are_the_same_at_any_level(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def shown() -> Json:
     return document([entry, Entry("other", "cpu", runs=1, seconds=0.5)], "title", "command")
 
 
+@pytest.mark.slow
 def test_it_is_json(shown: Json) -> None:
     assert json.loads(json.dumps(shown, allow_nan=False))["title"] == "title"
 
@@ -180,6 +181,7 @@ def test_changes_of_a_pass_lead_from_one_graph_to_the_next() -> None:
         assert before["nodes"] + len(after["added"]) - len(after["removed"]) == after["nodes"]
 
 
+@pytest.mark.slow
 def test_a_change_counts_once_not_all_that_is_built_on_it() -> None:
     x = stored(8)
     y = x.reshape(2, 4).reshape(8)  # which simplifying removes
@@ -236,6 +238,7 @@ def test_of_very_many_texts_those_of_the_slowest_kernels_are_there(
     assert sum(len(text) for k in kernels for text in k["texts"].values()) < 10_000
 
 
+@pytest.mark.slow
 def test_a_large_graph_is_shown_soon_and_in_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     x = stored(2, 4)
     for _ in range(50):  # equal layers, whose kernels are compiled once

@@ -79,7 +79,7 @@ def test_every_derivative_has_a_rule() -> None:
     assert set(BACKWARD) == set(gradient.DIFFERENTIABLE)
 
 
-@pytest.mark.thinned(to=15)
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY).split())
 def test_the_formula_of_a_step_gives_its_value(text: str) -> None:
     steps = expression(text, x="[0.25, 0.5, 0.75]:float64", y="[0.9, 0.5, 0.3]:float64")
@@ -90,6 +90,7 @@ def test_the_formula_of_a_step_gives_its_value(text: str) -> None:
             )
 
 
+@pytest.mark.thinned(to=18)
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY).split())
 def test_the_formula_of_a_gradient_gives_its_value(text: str) -> None:
     steps = expression(text, x="[0.25, 0.5, 0.75]:float64", y="[0.9, 0.5, 0.3]:float64")
@@ -98,7 +99,7 @@ def test_the_formula_of_a_gradient_gives_its_value(text: str) -> None:
         np.testing.assert_allclose(found * np.ones_like(share.value), share.value, rtol=1e-6)
 
 
-@pytest.mark.thinned(to=15)
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY + " " + MOVED).split())
 def test_the_shares_of_a_gradient_add_up_to_it(text: str) -> None:
     whole = text if "<" in text else f"{text} + x.sum() * 0.5"
@@ -143,7 +144,7 @@ def test_the_table_has_nearly_all_ops() -> None:
     }
 
 
-@pytest.mark.thinned(to=30)
+@pytest.mark.thinned(to=14)
 @pytest.mark.parametrize("op", sorted(ROWS))
 def test_every_op_can_be_drawn(op: str) -> None:
     row = ROWS[op]
@@ -298,13 +299,13 @@ def test_the_data_is_json() -> None:
 # ---------------------------------------------------------------- numbers
 
 
-@pytest.mark.parametrize("columns", range(3, 40))
 @pytest.mark.parametrize(
     "value", [0.1, -1e-20, [1.0, 2.5, 1e9], [[True, False]], [], [[]], list(range(100))], ids=str
 )
-def test_a_value_in_short_is_never_too_wide(columns: int, value: object) -> None:
-    text = brief(np.array(value), columns)
-    assert len(text) <= max(columns, 11 if not isinstance(value, list) else 0)
+def test_a_value_in_short_is_never_too_wide(value: object) -> None:
+    for columns in range(3, 40):
+        text = brief(np.array(value), columns)
+        assert len(text) <= max(columns, 11 if not isinstance(value, list) else 0)
 
 
 def test_a_value_that_fits_is_shown_whole() -> None:

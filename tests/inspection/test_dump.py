@@ -57,6 +57,7 @@ def test_every_artefact_of_every_kernel_is_a_file(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_every_file_begins_with_what_it_is_in_a_comment_of_its_language(tmp_path):
     folder = wf.dump(training(), tmp_path)
     for name in files_of(folder):
@@ -90,12 +91,14 @@ def test_the_index_names_every_file_and_every_kernel(tmp_path):
         assert re.search(rf"^    {kernel.name} +{kernel.kind}, writes ", index, re.M)
 
 
+@pytest.mark.slow
 def test_a_module_is_dumped_with_example_inputs(tmp_path):
     net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
     text = read(wf.dump(net, tmp_path, randn(3, 8)), "graph.txt")
     assert "# matmul 3x8x16" in text and "# matmul 3x16x4" in text
 
 
+@pytest.mark.slow
 def test_names_of_files_are_safe_on_any_system(tmp_path):
     x, table = randn(40, 30), wf.arange(30).realize()
     y = [

@@ -156,6 +156,7 @@ def of_transposed(channels, size, stride, **settings):
     return kernel.flops, y.shape[2] * y.shape[3]
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 3), (3, 2), (4, 2), (2, 3)])
 def test_terms_that_are_left_out_are_no_flops(size, stride):
     """Each input element is multiplied by each weight once, but for the terms beyond the edges,
@@ -200,6 +201,7 @@ def test_a_check_comes_from_the_line_that_indexes():
     assert check.kind == "check" and check.lines == ((__file__, line),)
 
 
+@pytest.mark.slow
 def test_flops_of_a_transcendental_are_those_of_its_polynomial():
     x = randn(1000)
     for op, least, most in (
@@ -284,6 +286,7 @@ def test_explain_of_what_is_in_memory_is_empty():
     assert "0 kernels" in said and "nothing to compute" in said and "measured" not in said
 
 
+@pytest.mark.slow
 def test_a_jitted_function_is_explained_by_what_its_last_call_ran(tmp_path):
     f = wf.jit(lambda x: (x @ x).softmax(axis=-1))
     with pytest.raises(wf.errors.ArgumentError, match="has not been called"):
@@ -396,6 +399,7 @@ def test_a_compiled_graph_is_explained(tmp_path):
         wf.explain(f, x=randn(60))
 
 
+@pytest.mark.slow
 def test_a_module_is_explained_with_example_inputs(tmp_path):
     model = wf.nn.Sequential(wf.nn.Linear(20, 30), wf.nn.BatchNorm1d(30), wf.nn.Dropout(0.5))
     before = {name: t.numpy().copy() for name, t in model.state_dict().items()}

@@ -28,6 +28,7 @@ def report() -> Report:
     return wf.explain(model, image)
 
 
+@pytest.mark.slow
 def test_kernels_on_one_line_name_the_parameters_that_they_read() -> None:
     first, second = report().kernels
     assert set(first.reads) == {"image", "0.weight", "0.bias"} and set(second.reads) == {
@@ -48,6 +49,7 @@ def test_arguments_of_a_jitted_function_are_named() -> None:
     assert kernel.reads == ("x",)
 
 
+@pytest.mark.slow
 def test_state_of_an_optimiser_is_named_after_its_parameter() -> None:
     layer = nn.Linear(64, 64)
     optimizer = nn.optim.Adam(layer.parameters())
@@ -117,12 +119,14 @@ def html(r: Any) -> str:
     return str(r._repr_html_())
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("presentation", [told, shown_by_rich, html])
 def test_every_presentation_of_a_report_tells_what_is_read(presentation: Any) -> None:
     text = presentation(report())
     assert "reads" in text and "2.weight, 2.bias" in text
 
 
+@pytest.mark.slow
 def test_the_files_of_a_kernel_tell_what_it_reads(tmp_path: Path) -> None:
     model, image = two_layers()
     folder = wf.dump(model, tmp_path, image)
@@ -134,6 +138,7 @@ def test_the_files_of_a_kernel_tell_what_it_reads(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_profile_and_the_document_of_a_report_tell_what_is_read(tmp_path: Path) -> None:
     model, image = two_layers()
     assert "2.weight" in wf.profile(model, image, repeat=1).kernels[1].reads

@@ -88,6 +88,7 @@ def add_up(make: Callable[[], Profile]) -> None:
     pytest.fail(f"the kernels take {ratios} of a run")
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "name", ["layer norm", "products", *rarely("attention", "elementwise", "softmax")]
@@ -115,6 +116,7 @@ def test_the_kernels_of_a_training_step_add_up() -> None:
     add_up(lambda: wf.profile(training.step, training.x, training.labels, 0.5, repeat=40))
 
 
+@pytest.mark.slow
 def test_its_kernels_are_those_of_explain() -> None:
     explained = partial(wf.explain, LAZY["products"]())
     found = wf.profile(LAZY["products"](), repeat=2)
@@ -176,6 +178,7 @@ def test_training_goes_on_as_if_nothing_had_been() -> None:
     assert losses[0] == losses[1]
 
 
+@pytest.mark.slow
 def test_what_is_written_in_place_is_a_copy() -> None:
     training = Training()
     training.step(training.x, training.labels, 1.0)
@@ -188,6 +191,7 @@ def test_what_is_written_in_place_is_a_copy() -> None:
         assert found.inputs[i] == found.outputs[o].address != work.inputs[i]
 
 
+@pytest.mark.slow
 def test_restoring_gives_the_same_run_again() -> None:
     training = Training()
     training.step(training.x, training.labels, 1.0)
@@ -215,6 +219,7 @@ def test_it_runs_what_the_call_would() -> None:
     np.testing.assert_array_equal(found.outputs[0].peek_raw(), [12.0, 17.0])
 
 
+@pytest.mark.slow
 def test_programs_of_others_are_not_timed() -> None:
     program_table._programs.clear()
     step = wf.jit(lambda x: x.softmax(axis=1))
@@ -227,6 +232,7 @@ def test_programs_of_others_are_not_timed() -> None:
 # ---------------------------------------------------------------- what can be profiled
 
 
+@pytest.mark.slow
 def test_modules_methods_and_compiled_graphs_are_profiled() -> None:
     class Scaled(wf.nn.Module):
         def __init__(self) -> None:

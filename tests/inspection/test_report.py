@@ -57,6 +57,7 @@ def test_kernels_are_measured_and_sum_to_a_run(tmp_path: Path) -> None:
     assert program["kernel_seconds"] == pytest.approx(program["seconds"], rel=0.5)
 
 
+@pytest.mark.slow
 def test_of_a_jitted_function_it_shows_a_call_which_changes_nothing(tmp_path: Path) -> None:
     layer = wf.nn.Linear(6, 3)
     optimizer = wf.nn.optim.SGD(layer.parameters(), 0.1)

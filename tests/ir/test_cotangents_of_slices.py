@@ -103,6 +103,7 @@ def test_random_slices_receive_what_is_theirs(data: st.DataObject) -> None:
     np.testing.assert_array_equal(second.numpy(), slopes)
 
 
+@pytest.mark.slow
 def test_slices_of_functions_have_the_slopes_of_central_differences() -> None:
     def loss(x: wf.Tensor) -> wf.Tensor:
         state = x[0]
@@ -154,6 +155,7 @@ def test_the_gradient_of_a_part_is_a_part() -> None:
     assert run([second], {x: at})[0].tolist() == [[0] * 3, [0] * 3, [12, 14, 16], [0] * 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [4_000, *rarely(64_000)])
 def test_the_graph_grows_with_the_number_of_parts(count: int) -> None:
     x = wf.tensor(np.zeros((count, 2)), requires_grad=True)

@@ -52,6 +52,7 @@ def cotangents(output: Node, wrt: list[Node]) -> list[Node]:
 # ---------------------------------------------------------------- the table
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("length", [1, 30, 1000])
 def test_an_elementwise_chain_of_any_length_is_one_kernel(length):
     x = leaf(64, 96)

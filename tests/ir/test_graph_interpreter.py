@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from itertools import product
 
 import numpy as np
 import pytest
-from optable import ROWS, Row, assert_matches, leaves, shown, values
+from optable import FAMILIES, ROWS, Row, assert_matches, leaves, named_in_errors, values
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import node
@@ -17,10 +18,14 @@ from weft.ir.ops.interp import EVALUATORS, run
 SERIAL = iter(range(10**6, 10**7))
 
 
-@pytest.mark.thinned(by=shown)
-@pytest.mark.parametrize("specials", [False, True], ids=["plain", "specials"])
-@pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
-def test_row_equals_numpy(row: Row, specials: bool) -> None:
+@pytest.mark.parametrize("op", FAMILIES)
+def test_rows_equal_numpy(op: str) -> None:
+    for row, specials in product(FAMILIES[op], (False, True)):
+        with named_in_errors(row):
+            _compare(row, specials)
+
+
+def _compare(row: Row, specials: bool) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
     arguments, arrays = leaves(row), values(row, rng, specials)
     root = row.build(*arguments)

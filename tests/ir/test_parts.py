@@ -148,7 +148,7 @@ def is_in_parts(program: Compiled) -> bool:
 
 @pytest.mark.parametrize(
     "kinds",
-    [["gated", "perceptron"], *rarely(["attention"], ["attention", "gated"], ["plain", "gated"])],
+    [["plain", "gated"], *rarely(["attention"], ["attention", "gated"], ["gated", "perceptron"])],
     ids="-".join,
 )
 def test_the_same_values_and_no_more_kernels_than_of_the_whole(kinds: list[str]) -> None:

@@ -23,6 +23,7 @@ from weft.ir.passes.simplify import simplify
 from weft.ir.passes.split_reductions import split_reductions
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("first", range(0, 300, 100))
 def test_every_value_of_random_graphs_lies_in_its_range(first: int) -> None:

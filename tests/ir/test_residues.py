@@ -132,7 +132,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", GRADIENTS)
 @pytest.mark.parametrize("target", ["host", "avx2", "sse2"])
 def test_input_gradients(name: str, target: str) -> None:
@@ -146,7 +146,7 @@ def test_input_gradients(name: str, target: str) -> None:
 INTERPRETED = ["odd", "dilated", "gaps", "groups", "depthwise with gaps"]
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "name", [*INTERPRETED, *rarely(*(name for name in GRADIENTS if name not in INTERPRETED))]
 )
@@ -188,6 +188,7 @@ def test_any_strided_gradient(data: st.DataObject) -> None:
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
+@pytest.mark.slow
 def test_epilogue_and_prologue_stay_in_the_kernel() -> None:
     """A rectified result before the convolution, and the sum with another gradient behind it."""
     x, w = leaf(2, 8, 12, 12), leaf(16, 8, 3, 3)

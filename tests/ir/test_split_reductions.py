@@ -80,6 +80,7 @@ def test_a_transposed_array_is_summed_in_its_order() -> None:
     assert np.allclose(x.T.sum().numpy(), x.numpy().sum(dtype=np.float64), atol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("shape", "axes"),

@@ -73,6 +73,7 @@ def _check_vjp(
     return pulled
 
 
+@pytest.mark.thinned(to=70)
 @pytest.mark.parametrize("row", SMOOTH, ids=lambda r: r.name)
 def test_first_and_second_derivative_equal_central_differences(row: Row) -> None:
     rng = _seed(row)

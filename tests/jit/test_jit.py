@@ -1001,6 +1001,7 @@ def test_training_is_in_place_and_holds_memory_flat() -> None:
     assert [address(p) for p in model.parameters()] == places and loss.item() > 0
 
 
+@pytest.mark.slow
 def test_train_and_eval_are_two_signatures() -> None:
     model = Net()
     f = Counted(model)
@@ -1017,6 +1018,7 @@ def test_train_and_eval_are_two_signatures() -> None:
     assert f.traces == 3
 
 
+@pytest.mark.slow
 def test_a_module_with_other_parts_is_traced_anew() -> None:
     model = wf.nn.Sequential(wf.nn.Linear(3, 4), wf.nn.ReLU(), wf.nn.Linear(4, 2))
     f = Counted(model)

@@ -73,7 +73,7 @@ def equal(a: Any, b: Any) -> None:
     np.testing.assert_array_equal(a.numpy(), b.numpy(), strict=True)
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -124,6 +124,7 @@ class Open(nn.Module):
         return x - self.shift
 
 
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -201,7 +202,7 @@ LAYERS: list[tuple[nn.Module, str, list[float]]] = [
 ]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("layer", "name", "values"), LAYERS, ids=[f"{type(m).__name__}-{n}" for m, n, _ in LAYERS]
 )
@@ -368,6 +369,7 @@ def test_what_was_not_read_may_change_for_free() -> None:
     assert f.traces == 1
 
 
+@pytest.mark.slow
 def test_a_retrace_names_the_attribute_and_the_module(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, settings
 
 # `max_examples` of a profile is the part of its examples, in per cent, that a test draws.
 COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("quick", max_examples=20, derandomize=True, **COMMON)
+settings.register_profile("quick", max_examples=10, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=100, **COMMON)
-LEAST = 5  # examples
+LEAST = 4  # examples
 
 
 def choose(thorough: bool) -> None:

@@ -9,10 +9,12 @@ magnitude).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from itertools import groupby
 from typing import Any
 
 import graphs as g
@@ -28,6 +30,7 @@ from weft.ir.graph.op import Op
 from weft.ir.ops.table import RECORDS
 
 __all__ = [
+    "FAMILIES",
     "FLOATS",
     "INTS",
     "ROWS",
@@ -36,6 +39,7 @@ __all__ = [
     "assert_matches",
     "draw",
     "leaves",
+    "named_in_errors",
     "rows",
     "shown",
     "values",
@@ -654,6 +658,10 @@ def _complex_rows(d: DType) -> list[Row]:
     ]  # fmt: skip
 
 
+def _family(row: Row) -> str:
+    return row.name.partition("-")[0]
+
+
 def rows() -> list[Row]:
     """Every row. Names are unique."""
     table = [*_leaf_rows(), *_bool_rows(), *_cast_rows()]
@@ -686,6 +694,19 @@ def rows() -> list[Row]:
 
 
 ROWS = rows()
+FAMILIES = {
+    op: [*family] for op, family in groupby(sorted(ROWS, key=_family), key=_family)
+}  # rows by the word that their names begin with
+
+
+@contextmanager
+def named_in_errors(row: Row) -> Iterator[None]:
+    """What fails inside says of which row."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"row {row.name}")
+        raise
 
 
 KINDS = {

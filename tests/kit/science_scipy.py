@@ -529,4 +529,5 @@ SCIPY = Client(
     SPECIAL + STATS + NDIMAGE + SIGNAL + TRANSFORMS + OTHERS,
     WAITS,
     {"float32": 2e-4, "float64": 1e-8},
+    frozenset({"integrate.nsum"}),
 )

@@ -98,6 +98,7 @@ def test_slopes_where_pieces_meet(name: str) -> None:
     np.testing.assert_allclose(x.grad.numpy(), list(slopes.values()), rtol=1e-14)
 
 
+@pytest.mark.thinned(to=9)
 @pytest.mark.parametrize(
     "name", sorted(set(ALL) - {"softmax", "log_softmax", "softmin", "gelu tanh"})
 )  # that cubes x
@@ -171,6 +172,7 @@ LAYERS: dict[nn.Module, tuple[str, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thinned(to=11)
 @pytest.mark.parametrize("layer", LAYERS, ids=repr)
 def test_a_layer_passes_its_settings_on(layer: nn.Module) -> None:
     name, settings = LAYERS[layer]

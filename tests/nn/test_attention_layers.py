@@ -127,7 +127,7 @@ MASKS: dict[str, tuple[dict[str, Any], Array]] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", MASKS)
 def test_several_heads_with_masks(name: str) -> None:
     masks, added = MASKS[name]
@@ -157,6 +157,7 @@ def test_several_heads_of_other_inputs(settings: dict[str, Any]) -> None:
     close(shares, weights.mean(1), 1e-9)
 
 
+@pytest.mark.slow
 def test_the_batch_is_the_second_axis_unless_told_and_may_be_missing() -> None:
     m, x = layer(), normal(N, L, E)
     expected, weights = (t.numpy() for t in m(wf.tensor(x), wf.tensor(x), wf.tensor(x)))
@@ -171,6 +172,7 @@ def test_the_batch_is_the_second_axis_unless_told_and_may_be_missing() -> None:
     close(shares, weights[0], 1e-9)
 
 
+@pytest.mark.slow
 def test_derivatives_of_several_heads() -> None:
     m = layer()
     derivative_holds(lambda x: m(x, x, x, is_causal=True, need_weights=False)[0], normal(2, 3, E))
@@ -189,6 +191,7 @@ def test_self_attention_without_weights_is_three_kernels() -> None:
     ]  # projections, attention, output
 
 
+@pytest.mark.slow
 def test_dropout_of_weights_while_training_only() -> None:
     m, x = layer(dropout=0.5), wf.tensor(normal(N, L, E))
     dropped = m(x, x, x, average_attn_weights=False)[1].numpy()

@@ -119,7 +119,7 @@ def test_products_are_lowered(name: str, low: wf.DType) -> None:
     )
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=16)
 @HALVES
 @pytest.mark.parametrize("name", WIDENED)
 def test_what_would_lose_too_much_is_widened(name: str, low: wf.DType) -> None:

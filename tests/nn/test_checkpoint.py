@@ -81,6 +81,7 @@ def test_a_model_its_optimiser_and_values_come_back(path: Path) -> None:
         }
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tensors_of_every_dtype_come_back_bit_for_bit(path: Path, dtype: str) -> None:
     given = {
@@ -486,6 +487,7 @@ def test_a_missing_package_is_named(path: Path, monkeypatch: pytest.MonkeyPatch)
 # ---------------------------------------------------------------- going on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jitted", [True, *rarely(False)], ids=["jit", "lazy"])
 def test_training_goes_back_to_a_checkpoint_within_a_process(path: Path, jitted: bool) -> None:
     wf.manual_seed(3)

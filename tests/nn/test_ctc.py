@@ -43,6 +43,7 @@ def reference(blank: int) -> Array:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", [2, *rarely(0)])
 def test_every_alignment_counts(blank: int) -> None:
     expected, logs = reference(blank), wf.tensor(LOGITS).log_softmax()
@@ -135,6 +136,7 @@ def test_a_label_out_of_range_raises_when_it_is_computed() -> None:
         F.ctc_loss(wf.zeros(4, 1, 3), [[3]], [4], [1]).item()
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize(("times", "labels"), [(5, 1), (-1, 1), (4, 2), (4, -1)])
 def test_a_length_out_of_range_raises_when_it_is_computed(

@@ -48,6 +48,7 @@ def conv_reference(
 CONVS = [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1), (2, 1, 2, 4), (1, 1, 1, 4), (3, 0, 1, 2)]
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("stride", "pad", "dilation", "groups"), CONVS)
 def test_conv2d(stride: int, pad: int, dilation: int, groups: int) -> None:
     x, w, b = normal(2, 4, 7, 6), normal(8, 4 // groups, 3, 2, seed=1), normal(8, seed=2)
@@ -57,7 +58,7 @@ def test_conv2d(stride: int, pad: int, dilation: int, groups: int) -> None:
     close(got, expected)
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("stride", "pad", "dilation", "groups"), CONVS)
 def test_conv2d_derivatives(stride: int, pad: int, dilation: int, groups: int) -> None:
     def conv(x: wf.Tensor, w: wf.Tensor, b: wf.Tensor) -> wf.Tensor:
@@ -180,6 +181,7 @@ def test_pool_says_what_it_expects() -> None:
 # ---------------------------------------------------------------- the rest
 
 
+@pytest.mark.slow
 def test_bilinear() -> None:
     x, y, w, b = (
         normal(3, 2, 4),
@@ -207,6 +209,7 @@ def test_linear() -> None:
         F.linear(wf.zeros(2, 4), wf.tensor(w))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(6,), (3, 6)])
 def test_layer_norm(shape: tuple[int, ...]) -> None:
     x, w, b = normal(2, 3, 6) + 1e3, normal(*shape, seed=1), normal(*shape, seed=2)
@@ -278,6 +281,7 @@ BAGS = np.array([[1, 2, 4], [4, 4, 0]])
 REDUCE: dict[str, Callable[..., Array]] = {"sum": np.sum, "mean": np.mean, "max": np.max}
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("mode", REDUCE)
 def test_bags_of_embeddings(mode: str) -> None:
     table, bag = normal(5, 3), REDUCE[mode]
@@ -381,6 +385,7 @@ def test_dropout_of_channels_drops_all_of_a_channel_or_nothing(spatial: int) -> 
         f(wf.ones(2))
 
 
+@pytest.mark.slow
 def test_alpha_dropout_keeps_mean_and_variance() -> None:
     wf.manual_seed(0)
     x = wf.randn(100000)

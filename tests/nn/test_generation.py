@@ -32,6 +32,7 @@ def test_steps_give_what_the_layer_gives_of_all_places(attention: nn.MultiheadAt
     assert cache.used.item() == PLACES
 
 
+@pytest.mark.slow
 def test_a_step_writes_a_row_of_the_cache_in_place(attention: nn.MultiheadAttention) -> None:
     x = wf.randn(PLACES, N, E)
     wf.realize(x, *attention.parameters())

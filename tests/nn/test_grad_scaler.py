@@ -62,6 +62,7 @@ BAD = {"infinity": wf.tensor([0.5, float("inf"), 2.0]), "nan": wf.tensor([float(
 # ------------------------------------------------------------ steps that are made
 
 
+@pytest.mark.thinned(to=4)
 @LAZY_AND_JIT
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_scaled_step_is_the_step_without_scale(name: str, how: Any) -> None:
@@ -106,6 +107,7 @@ def test_several_losses_are_scaled_alike() -> None:
 # ------------------------------------------------------------ steps that are skipped
 
 
+@pytest.mark.thinned(to=6)
 @LAZY_AND_JIT
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -437,6 +439,7 @@ def test_what_is_no_optimizer_is_refused() -> None:
 # ------------------------------------------------------------ all together
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [wf.jit, *rarely(lambda f: f)], ids=["jit", "lazy"])
 def test_model_learns_in_float16(how: Any) -> None:
     wf.manual_seed(0)

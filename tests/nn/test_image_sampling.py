@@ -58,7 +58,7 @@ def sampled(x: Array, grid: Array, mode: str, padding: str, aligned: bool) -> Ar
     return out
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize(("mode", "padding"), [*product(TAPS, ["zeros", "border", "reflection"])])
 def test_images_at_any_place(mode: str, padding: str, aligned: bool) -> None:
@@ -69,6 +69,7 @@ def test_images_at_any_place(mode: str, padding: str, aligned: bool) -> None:
     )
 
 
+@pytest.mark.slow
 def test_volumes_at_any_place() -> None:
     x, grid = normal(2, 2, 3, 4, 2), np.random.default_rng(2).uniform(-1.5, 1.5, (2, 2, 1, 3, 3))
     for padding in ("zeros", "reflection"):

@@ -63,6 +63,7 @@ class Scaled:
         return values, moments, [*self.optimizer.steps], self.scaler.state_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @ERRORS
 @POINTS

@@ -118,6 +118,7 @@ def test_the_settings_of_a_layer_are_those_of_its_function(kind: type[nn.Module]
     assert not own.keys() & vars(kind).keys()  # an attribute is a layer's own
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("name", SAME)
 def test_a_layer_is_its_function(name: str) -> None:
     layer, function, shape = SAME[name]
@@ -224,6 +225,7 @@ def _of(function: str, row: int, line: int) -> tuple[int, ...]:
     return (*[row] * (int(function[-2]) - 1), line)
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", LINES)
 def test_a_line_is_an_image_of_one_row_and_that_a_volume_of_one_slice(name: str) -> None:
     x, kernel = wf.tensor(LINE), wf.tensor(KERNEL)

@@ -129,7 +129,7 @@ def cross_entropy_reference(
 LABELS = np.array([0, -100, 3, 1, 1, -100])
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("weight", [None, np.array([0.5, 2.0, 1.0, 0.0])])
 def test_cross_entropy_with_ignored_labels_weights_and_smoothing(
@@ -167,6 +167,7 @@ def test_an_ignored_row_has_no_gradient() -> None:
     close(x.grad, (np.exp(log_softmax(a)) - np.eye(4)[[1, 0, 2]]) / 2 * (y != -100)[:, None])
 
 
+@pytest.mark.slow
 def test_the_mean_of_no_label_is_nan_and_their_sum_is_zero() -> None:
     x, y = wf.tensor(normal(2, 3)), wf.tensor([-100, -100])
     assert np.isnan(F.cross_entropy(x, y).item())
@@ -330,6 +331,7 @@ def test_a_weight_must_not_make_the_loss_larger(weight: Array) -> None:
             loss(x, x, weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log_target", [False, True])
 def test_kl_div(log_target: bool) -> None:
     x, p = log_softmax(normal(3, 4)), np.exp(log_softmax(normal(3, 4, seed=1) * 2))
@@ -455,6 +457,7 @@ LAYERS: dict[str, tuple[nn.Module, Callable[..., wf.Tensor], tuple[Any, ...]]] =
 }
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_passes_its_settings_on(name: str) -> None:
     layer, function, arrays = LAYERS[name]

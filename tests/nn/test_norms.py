@@ -173,6 +173,7 @@ def test_a_convolution_before_a_norm_stays_one_product(size: int) -> None:
     assert [k.kind for k in report.kernels] == ["contraction", "rows"]
 
 
+@pytest.mark.slow
 def test_a_jitted_training_step_updates_statistics_in_its_program() -> None:
     (lazy, plain), (jitted, step) = network(), network()
     call = wf.jit(step)

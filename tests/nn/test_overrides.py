@@ -173,6 +173,7 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], bool]] = {
 }
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_view_that_becomes_a_leaf_keeps_its_strides(library: Any, view: str) -> None:

@@ -84,6 +84,7 @@ def test_an_inverse_keeps_the_value_and_parametrizations_follow_each_other() -> 
 # ---------------------------------------------------------------- lengths and directions
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("axis", [0, 1, None])
 def test_weight_norm(axis: int | None) -> None:
     layer = linear().double()
@@ -102,6 +103,7 @@ def test_weight_norm(axis: int | None) -> None:
     wf.check_grad(made, g, v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jitted", [False, True])
 def test_a_normalised_layer_trains_and_may_be_made_plain(jitted: bool) -> None:
     layer, x = weight_norm(linear()), wf.tensor(normal(6, 5).astype(np.float32))
@@ -213,6 +215,7 @@ def test_the_least_elements_are_pruned_and_pruning_again_takes_from_what_is_left
     np.testing.assert_array_equal(layer.weight.numpy(), before * mask.reshape(4, 5))
 
 
+@pytest.mark.slow
 def test_rows_are_pruned_by_their_norm_scores_by_what_is_given_and_at_random() -> None:
     layer, scores = linear(), normal(4, 5)
     norms = np.linalg.norm(layer.weight.numpy(), axis=0)

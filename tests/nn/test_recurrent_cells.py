@@ -47,7 +47,7 @@ def features(*shape: int) -> Array:
     return np.random.default_rng(2).standard_normal(shape)
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("batch", [(BATCH,), ()], ids=["batch", "one"])
 @pytest.mark.parametrize("name", CELLS)
@@ -68,6 +68,7 @@ def test_steps_follow_the_formulas(name: str, batch: tuple[int, ...], bias: bool
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CELLS)
 def test_gradients_go_through_all_steps(name: str) -> None:

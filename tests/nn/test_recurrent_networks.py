@@ -56,6 +56,7 @@ def test_a_layer_is_its_cell_at_each_step(kind: str) -> None:
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_lengths_end_each_sequence(kind: str) -> None:

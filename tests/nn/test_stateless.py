@@ -53,6 +53,7 @@ def test_the_module_is_as_before(fails: bool) -> None:
     )  # its own Buffer goes on, a replaced one does not
 
 
+@pytest.mark.slow
 def test_a_gradient_flows_through_an_update_of_the_parameters() -> None:
     net = nn.Sequential(nn.Linear(1, 3), nn.Tanh(), nn.Linear(3, 1)).double()
     x, y = (

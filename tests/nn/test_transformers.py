@@ -57,6 +57,7 @@ def made(kind: type[nn.Module], **settings: Any) -> Any:
     return layer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm_first", [False, *rarely(True)])
 def test_an_encoder_layer(norm_first: bool) -> None:
     m, x = made(nn.TransformerEncoderLayer, norm_first=norm_first), normal(N, L, E)

@@ -134,6 +134,7 @@ def batch() -> tuple[wf.Tensor, wf.Tensor]:
     )
 
 
+@pytest.mark.slow
 def test_clipping_joins_the_one_program_of_a_step() -> None:
     model = network()
     optimizer = Clipped(model.parameters(), 0.1)

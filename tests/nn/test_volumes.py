@@ -56,7 +56,7 @@ VALUES: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Array]] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", VALUES)
 def test_values(name: str) -> None:
     function, expected = VALUES[name]
@@ -84,6 +84,7 @@ def test_places_of_the_greatest_lie_in_the_flattened_volume() -> None:
     np.testing.assert_array_equal(found.reshape(out.shape), out.numpy())
 
 
+@pytest.mark.slow
 def test_a_convolution_and_its_gradients_read_windows_where_they_lie() -> None:
     x, w = (
         wf.tensor(normal(*s).astype(np.float32)) for s in ((2, 16, 8, 16, 16), (16, 16, 3, 3, 3))

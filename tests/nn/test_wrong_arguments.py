@@ -129,7 +129,7 @@ STEP = pytest.mark.parametrize("step", [3, *rarely(1)])
 MADE_SLOWLY = ("Transformer", "TransformerDecoderLayer")  # with the arguments of an encoder's layer
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(
     "name", [*(name for name in LAYERS if name not in MADE_SLOWLY), *rarely(*MADE_SLOWLY)]
 )
@@ -139,7 +139,7 @@ def test_what_a_layer_is_made_with(name: str, step: int) -> None:
     check(calls(kind, required(kind, lambda: 2), step))
 
 
-@pytest.mark.thinned(to=50)
+@pytest.mark.thinned(to=25)
 @pytest.mark.parametrize(
     "name",
     [*(name for name in LAYERS if name not in ("Identity", "Transformer")), *rarely("Transformer")],

@@ -22,6 +22,7 @@ def printed(script, *arguments):
     return run.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtypes", [["float32"], *rarely(["float32", "float64"])])
 @pytest.mark.parametrize("threads", ["2", *rarely("1")])
 def test_gemm_prints_a_row_a_product_and_a_summary(threads, dtypes):

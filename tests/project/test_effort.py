@@ -64,12 +64,12 @@ def test_unmarked_and_slow_tests_are_left_alone() -> None:
     assert effort.superfluous([*cases(), *cases(pytest.mark.thinned, pytest.mark.slow)]) == []
 
 
-@pytest.mark.parametrize(("thorough", "count"), [(False, 30), (True, 150)])
+@pytest.mark.parametrize(("thorough", "count"), [(False, 15), (True, 150)])
 def test_a_thorough_run_draws_every_example(thorough: bool, count: int) -> None:
     before = settings.get_current_profile_name()
     try:
         effort.choose(thorough)
         assert effort.examples(150).max_examples == count
-        assert effort.examples(5).max_examples == 5, "of few examples none is left out"
+        assert effort.examples(4).max_examples == 4, "of few examples none is left out"
     finally:
         settings.load_profile(before)

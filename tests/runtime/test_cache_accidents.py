@@ -40,6 +40,7 @@ def break_pack(path: Path, rng: random.Random) -> None:
     path.write_bytes(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [6, *rarely(12)])
 def test_random_damage_is_noticed_and_made_good(tmp_path: Path, times: int) -> None:
     rng, graphs = random.Random(0), range(12)
@@ -102,7 +103,7 @@ print((wf.arange(3) * 7).tolist(), (wf.ones(2, 3) @ wf.ones(3, 2)).sum().item())
 ALIKE = ["a file", "removed"]  # others show as much
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "obstacle", [*(name for name in OBSTACLES if name not in ALIKE), *rarely(*ALIKE)]
 )

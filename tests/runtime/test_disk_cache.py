@@ -446,6 +446,7 @@ def test_a_system_without_file_locks_keeps_nothing(tmp_path):
     assert done.stdout == "25.0\n" and not packs(tmp_path)
 
 
+@pytest.mark.slow
 def test_importing_looks_up_no_c_library(tmp_path):
     program = (
         "import ctypes, sys; whole = ctypes.CDLL\ndef refuse(name, *args, **kwargs):\n    if name"

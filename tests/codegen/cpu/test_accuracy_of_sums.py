@@ -27,7 +27,7 @@ def units(found: wf.Tensor, exact: Any, scale: Any) -> float:
     )
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("n", [100, 1000, 10_000, 300_000])
@@ -76,6 +76,7 @@ CONVOLUTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", CONVOLUTIONS)
 def test_errors_of_convolutions_do_not_grow_with_products(form: str) -> None:
@@ -133,6 +134,7 @@ def test_reading_the_inner_sums_does_not_change_the_sum_of_them(dtype: str) -> N
         assert together.sum().numpy().tobytes() == apart.sum().numpy().tobytes()
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_squares_beyond_all_floats_are_infinite(dtype: Any) -> None:
     """Deviations of 1e20 (1e160): their squares overflow, and so does what the rounding of the mean

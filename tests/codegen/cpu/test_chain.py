@@ -90,6 +90,7 @@ def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):
     close(causal, reference(q, k, v, no_future(rows, columns)), tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [slice(0, 5), slice(1, None, 3)])
 def test_what_is_cut_off_the_values_is_no_part_of_the_kernel(cut):
     q, k, v = normal(70, 16), normal(300, 16), normal(300, 24)
@@ -127,6 +128,7 @@ def test_rounded_scores_stay_rounded():
     close(got.to(wf.float32), want, 1e-3)
 
 
+@pytest.mark.slow
 def test_masks_and_biases():
     q, k, v = normal(2, 4, 50, 16), normal(2, 4, 60, 16), normal(2, 4, 60, 16)
     mask = random.random((50, 60)) < 0.5
@@ -153,7 +155,7 @@ def test_a_row_without_keys_is_nan():
     assert np.isnan(got[:, 5]).all() and np.isfinite(np.delete(got, 5, axis=1)).all()
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_values_that_are_not_finite_spread_as_in_numpy(value, which):
@@ -165,6 +167,7 @@ def test_values_that_are_not_finite_spread_as_in_numpy(value, which):
     np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
 
 
+@pytest.mark.slow
 def test_attention_as_a_user_writes_it():
     q, k, v = normal(2, 3, 40, 16), normal(2, 3, 50, 16), normal(2, 3, 50, 24)
     a, b, c = tensors(q, k, v)
@@ -182,6 +185,7 @@ def test_attention_as_a_user_writes_it():
     close(one_kernel((p @ c) / total + a[..., :1]), reference(q, k, v) + q[..., :1])
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("rows", "columns"), [(64, 64), (197, 197), (40, 300), (50, 1024)])
@@ -195,6 +199,7 @@ def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, row
         close(one_kernel(t), reference(q, np.swapaxes(k, -1, -2), np.swapaxes(v, -1, -2)))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("rows", "size", "summed"),
@@ -223,6 +228,7 @@ def test_few_rows_of_the_last_block_are_empty(rows, size, summed):
     assert f"blocks of {summed} rows" in both.schedule
 
 
+@pytest.mark.slow
 def test_heads_that_share_keys_and_values():
     q, k, v = normal(2, 6, 40, 16), normal(2, 1, 50, 16), normal(2, 1, 50, 16)
     close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))), reference(q, k, v))
@@ -238,6 +244,7 @@ def test_heads_split_from_one_projection():
     close(one_kernel(out), reference(q, k, v).transpose(0, 2, 1, 3).reshape(2, 48, 64))
 
 
+@pytest.mark.slow
 def test_dropout_of_the_weights_stays_inside():
     q, k, v = tensors(*(normal(2, 4, 64, 16) for _ in range(3)))
     keep = wf.tensor(random.random((2, 4, 64, 64)) < 0.8)
@@ -254,6 +261,7 @@ def test_weights_that_are_wanted_too_are_stored():
     assert [k.kind for k in report.kernels] == ["contraction", "rows", "contraction"]
 
 
+@pytest.mark.slow
 def test_columns_in_blocks_give_what_whole_rows_give(monkeypatch):
     """With a small cache the maximum and the sum are rescaled from block to block; masked blocks
     change nothing."""
@@ -283,6 +291,7 @@ def test_every_target(target):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "register"), [("avx512", "%zmm"), ("avx2", "%ymm")])
 def test_register_tiles_do_not_spill(tmp_path, target, register):
     if target not in TARGETS:
@@ -310,6 +319,7 @@ def test_any_number_of_threads_gives_the_same_bits():
 extent = st.integers(4, 70)
 
 
+@pytest.mark.slow
 @examples(25)
 @given(
     st.integers(1, 3),
@@ -414,6 +424,7 @@ def test_attention_and_its_gradients_are_one_kernel(batch, rows, columns, head, 
         close(x, want)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 def test_gradients_on_every_target(target):
@@ -462,6 +473,7 @@ TRAINED = [  # batch of queries, of keys; queries, keys, head; kernels
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("batch", "shared", "rows", "columns", "head", "kinds"), TRAINED)
 def test_gradients_after_a_loss_store_no_scores(batch, shared, rows, columns, head, kinds):
@@ -495,6 +507,7 @@ def test_gradients_of_random_shapes(batch, rows, columns, head, causal):
         close(x, want, 2e-5)
 
 
+@pytest.mark.slow
 def test_two_layers_of_attention_are_two_chains_each_way():
     x = wf.tensor(normal(2, 8, 64, 16))
     h = F.scaled_dot_product_attention(x, x, x)
@@ -534,7 +547,7 @@ def test_what_a_causal_mask_rules_out_is_skipped():
     assert "skipped" not in wf.explain(F.scaled_dot_product_attention(q, k, v)).kernels[0].schedule
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("which", [None, 0, *rarely(1), 2, *rarely(3)])
 @pytest.mark.parametrize(("row", "value"), [(0, np.nan), (150, np.inf), (199, np.nan)])
 @pytest.mark.parametrize("loss", [False, True])
@@ -562,6 +575,7 @@ def test_skipping_changes_no_value(which, row, value, loss, batch):
         np.testing.assert_allclose(x.numpy()[finite], want[finite], rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "is_masked",
     [
@@ -636,6 +650,7 @@ def test_scores_of_another_dtype_than_the_results_are_stored() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_chain_with_gradients_has_one_text():
     """Another process must find its code on disk: no order may depend on where objects lie in
     memory."""
@@ -671,6 +686,7 @@ def test_a_costly_mask_of_the_scores_that_two_stages_use() -> None:
     close(out, masked(*(x.astype("f8") for x in (q, k, v)), np), 2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 600])
 def test_what_is_chosen_instead_of_a_quotient_stays_in_rows_without_columns(columns: int) -> None:
     """A row that is masked as a whole has NaN for its softmax; where() puts zeros there, before the
@@ -690,6 +706,7 @@ def test_what_is_chosen_instead_of_a_quotient_stays_in_rows_without_columns(colu
     assert not found.numpy()[3].any()
 
 
+@pytest.mark.slow
 def test_a_contraction_belongs_to_one_chain() -> None:
     """Three 1 x 1 convolutions with norms between them: the second could end the first chain or
     begin the next one."""

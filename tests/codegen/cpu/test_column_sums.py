@@ -131,7 +131,7 @@ def test_explain_tells_of_the_partial_sums() -> None:
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_values_are_right_and_the_same_on_any_number_of_threads(
@@ -163,6 +163,7 @@ def test_every_reduction_may_run_over_rows(kind: str, dtype: DType) -> None:
     assert len(program.lowered.kernels) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 3), (70, 33)])
 def test_the_loop_interpreter_agrees(shape: tuple[int, int]) -> None:
     outputs = layer_norm(*shape)

@@ -32,7 +32,7 @@ def _shown(row: Row) -> list[object]:
     return [variant, *kinds, *([(op, kinds)] if alone else [])]
 
 
-@pytest.mark.thinned(by=_shown)
+@pytest.mark.thinned(by=_shown, to=130)
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_row_equals_the_oracle(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
@@ -48,7 +48,7 @@ def test_row_equals_the_oracle(row: Row) -> None:
         assert_matches(got, np.asarray(want), row.ulp, row.magnitude)
 
 
-@pytest.mark.thinned(by=lambda row: [row.name.split("-")[0]])
+@pytest.mark.thinned(by=lambda row: [row.name.split("-")[0]], to=36)
 @pytest.mark.parametrize(
     "row",
     [r for r in ROWS if r.differentiable and r.name.endswith("float32")],
@@ -197,7 +197,7 @@ def test_max_propagates_nan_and_knows_infinities() -> None:
     )
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("d", FLOATS, ids=names)
 @pytest.mark.parametrize("shape", [(70, 10), (70, 1000), (3, 7), (1, 1), (2, 20_000)], ids=str)
 def test_row_kernels(shape: tuple[int, int], d: dt.DType) -> None:
@@ -235,7 +235,7 @@ MATMULS = [
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("how", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("shape", MATMULS, ids=str)
 def test_matmul(shape: tuple[int, int, int], how: str) -> None:
@@ -292,6 +292,7 @@ def test_matmul_with_prologue_and_epilogue() -> None:
     assert schedules(program) == ["packed"]
 
 
+@pytest.mark.slow
 def test_gradients_of_a_linear_layer() -> None:
     wrt = [leaf(70, 130), leaf(130, 90), leaf(90)]
     y = g.relu(g.add_row(g.matmul(wrt[0], wrt[1]), wrt[2]))
@@ -299,6 +300,7 @@ def test_gradients_of_a_linear_layer() -> None:
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
+@pytest.mark.slow
 def test_gram_matrix_and_attention() -> None:
     y = leaf(40, 64)
     check_close([g.matmul(y, graph.permute(y, (1, 0)))], normal_inputs([y]), threads=(1, 2))
@@ -334,6 +336,7 @@ def convolution(
     return g.conv2d(x, w, stride, padding, dilation, count), x, w
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("how", CONVOLUTIONS, ids=str)
 def test_convolution_and_both_gradients(how: tuple[int, int, int, str]) -> None:
@@ -342,6 +345,7 @@ def test_convolution_and_both_gradients(how: tuple[int, int, int, str]) -> None:
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [*rarely((1, 1, 1, "one"), (2, 1, 1, "one"), (1, 2, 2, "one")), (2, 0, 1, "each")],
@@ -360,6 +364,7 @@ def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> 
     check_close(outputs, env, 1e-4, threads=(1, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "shape",
@@ -378,6 +383,7 @@ def test_convolutions_of_networks(shape: tuple[int, ...]) -> None:
     check_close(outputs, normal_inputs(outputs), threads=(1, 2))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("pool", [(2, 2), (3, 2), (1, 2), *rarely((3, 1), (2, 1), (3, 3))], ids=str)
 def test_pooling_and_its_gradient(pool: tuple[int, int]) -> None:
     x = leaf(2, 3, 12, 13)

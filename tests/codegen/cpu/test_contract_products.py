@@ -206,6 +206,7 @@ EINSUMS = (
 )
 
 
+@pytest.mark.slow
 @examples(60, quick=6)
 @given(st.data())
 def test_einsums(data: DataObject) -> None:
@@ -271,7 +272,7 @@ SCHEDULES = {
 CASES = [(name, *case) for name, cases in SCHEDULES.items() for case in cases]
 
 
-@pytest.mark.thinned(to=7)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(("schedule", "form", "m", "n", "k"), CASES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32"])
 def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype: str) -> None:
@@ -334,7 +335,7 @@ def test_a_panel_in_place_fits_the_cache_sets_that_its_pitch_reaches(
     assert re.search(rf"blocks of \d+ lanes {how} \(", kernel.schedule), kernel.schedule
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("form", "m", "n", "k"), [("tn", 100, 1536, 1030), ("nn", 130, 512, 700)])
 def test_lanes_copied_for_their_pitch(form: str, m: int, n: int, k: int) -> None:
     rng = np.random.default_rng(n)
@@ -343,6 +344,7 @@ def test_lanes_copied_for_their_pitch(form: str, m: int, n: int, k: int) -> None
     assert_product(same_on_threads(lambda: a @ b), wide(left) @ wide(right), 0.0, k, "float32")
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("form", "m", "n", "k"),
@@ -370,6 +372,7 @@ def test_matrices_beyond_the_caches(
     assert_product(got, want, expected_size(wide(left), wide(right)), k, dtype)
 
 
+@pytest.mark.slow
 def test_panels_are_prefetched_where_no_cache_holds_the_factor() -> None:
     def prefetched(n: int) -> int:
         x, y = wf.zeros(n, n).realize(), wf.zeros(n, n).realize()

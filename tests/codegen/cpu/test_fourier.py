@@ -32,7 +32,7 @@ def routine(name: str, x: Node, *params: int, pairs: bool, shape: tuple[int, ...
     return node(Op.ROUTINE, (x,), (spec, 0))
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("d", FLOATS, ids=lambda d: d.name)
 @pytest.mark.parametrize("n", [2, 3, 8, 14, 16, 32, 63, 100, 1024])
 def test_lines_in_rows_and_in_columns(n: int, d: DType) -> None:
@@ -59,7 +59,7 @@ def test_elements_are_turned_before(forward: bool) -> None:
     check_close(outputs, normal_inputs(outputs), 2e-15, threads=(1, 2))
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(4096, 2), (2, 6000, 2), (3, 35, 5, 2), (2 * LONGEST, 3, 2)])
 def test_long_lines_are_matrices(shape: tuple[int, ...]) -> None:
     x = leaf(*shape, dtype=dt.float64)

@@ -79,7 +79,7 @@ LAYERS = [
 ]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("kind", ["max", "add"])
 @pytest.mark.parametrize("shape", LAYERS, ids=str)
 def test_a_layer_with_its_pool_is_one_kernel(
@@ -88,7 +88,7 @@ def test_a_layer_with_its_pool_is_one_kernel(
     assert is_pooled(close([layer(*shape, kind)], threads=(1, 2, 3)))
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", LAYERS, ids=str)
 def test_every_target_pools(
@@ -179,6 +179,7 @@ def test_a_special_value_reaches_only_the_windows_that_hold_it(outs: int) -> Non
         np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(right)))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("window", [(2, 2), (3, 4), (1, 2), (5, 1)], ids=str)
 def test_lines_and_places_behind_the_last_whole_window_do_not_matter(window: Window) -> None:
@@ -218,6 +219,7 @@ def test_overlapping_windows_are_not_pooled() -> None:
     assert len(close([g.max_pool(y, 3, 2)]).lowered.kernels) == 2
 
 
+@pytest.mark.slow
 def test_the_gradient_of_a_pooled_layer() -> None:
     y = layer((2, 3, 12, 14), (6, 3, 3, 3), 1)
     grads = [

@@ -73,7 +73,7 @@ def drawn(count: int, n: int, m: int, dtype: DType) -> Array:
     return np.random.default_rng(2).standard_normal((count, n, m)).astype(dtype.numpy)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("d", FLOATS, ids=lambda d: d.name)
 @pytest.mark.parametrize("n", ROWS)
 def test_solutions_are_those_of_the_oracle_and_of_numpy(n: int, d: DType) -> None:
@@ -87,7 +87,7 @@ def test_solutions_are_those_of_the_oracle_and_of_numpy(n: int, d: DType) -> Non
         np.testing.assert_allclose(oracle([x], env)[0], want, rtol=0, atol=TOLERANCE[d])
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("d", FLOATS, ids=lambda d: d.name)
 @pytest.mark.parametrize("n", ROWS)
 def test_factors_are_those_of_the_oracle_and_of_numpy(n: int, d: DType) -> None:
@@ -122,7 +122,7 @@ def test_no_system_gives_no_solution() -> None:
     check(outputs, {n: np.zeros(n.shape, np.float32) for n in inputs_of(outputs)})
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("n", [2, 8, 12])
 def test_nearly_singular_and_badly_scaled_systems_have_residues_like_those_of_numpy(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -169,7 +169,7 @@ def _failing(op: Op, x: Array, **opts: object) -> CheckFailed:
     return caught.value
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("n", [2, 5, 9])
 def test_the_first_singular_system_is_named(n: int) -> None:
     x = systems(60, n, dt.float64).reshape(4, 15, n, n)
@@ -181,7 +181,7 @@ def test_the_first_singular_system_is_named(n: int) -> None:
     assert str(_failing(Op.SOLVE, np.zeros((n, n)))) == "solve: the matrix is singular"
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("n", [2, 5, 9])
 def test_the_first_system_that_is_not_positive_definite_is_named(n: int) -> None:
     x = positive(60, n, dt.float64)

@@ -29,10 +29,14 @@ def is_map(row: Row) -> bool:
     return not any(n.op in (Op.REDUCE, Op.SCAN, Op.SCATTER) for n in toposort(outputs))
 
 
-@pytest.mark.thinned(to=20)
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("row", [r for r in ROWS if is_map(r)], ids=lambda r: r.name)
-def test_one_lane_gives_the_bits_of_many(row: Row, target: str) -> None:
+def test_one_lane_gives_the_bits_of_many(row: Row) -> None:
+    for target in TARGETS:
+        _compare_lanes(row, target)
+
+
+def _compare_lanes(row: Row, target: str) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
     arguments = leaves(row)
     outputs = [row.build(*arguments)]

@@ -156,6 +156,7 @@ def test_attention_of_any_shape(
     chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=causal)))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "target",
@@ -171,6 +172,7 @@ def test_any_size_of_blocks(target: CudaTarget) -> None:
     chained(check(F.scaled_dot_product_attention(q, k, v), target=target))
 
 
+@pytest.mark.slow
 def test_the_loops_interpret_to_what_they_compute() -> None:
     q, k, v = leaf_tensors((17, 15), (18, 15), (18, 15))
     outputs = [F.scaled_dot_product_attention(q, k, v).node]
@@ -223,6 +225,7 @@ def test_tensor_cores_take_half_inputs_of_any_shape(
     assert "tensor cores" in program.lowered.kernels[0].lowered.schedule
 
 
+@pytest.mark.slow
 def test_weights_and_results_are_rounded_once_each() -> None:
     """Half a unit in the last of 8 places for each weight, and for the result: 2**-8 of the sum of
     all magnitudes."""
@@ -236,6 +239,7 @@ def test_weights_and_results_are_rounded_once_each() -> None:
     assert (np.abs(got.astype("f8") - p @ values) <= 2**-8 * (p @ np.abs(values))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("head", "copies"), [(8, 4), (12, 0)])
 def test_the_next_columns_arrive_by_themselves_where_they_lie_in_pieces_of_16_bytes(
@@ -250,6 +254,7 @@ def test_the_next_columns_arrive_by_themselves_where_they_lie_in_pieces_of_16_by
     assert sum(isinstance(s, Copy) for s in body) == copies
 
 
+@pytest.mark.slow
 def test_older_devices_multiply_half_inputs_as_float32() -> None:
     q, k, v = leaf_tensors((40, 16), (30, 16), (30, 6), dtype=dt.float16)
     program = chained(
@@ -262,6 +267,7 @@ def test_older_devices_multiply_half_inputs_as_float32() -> None:
     assert "tensor cores" not in program.lowered.kernels[0].lowered.schedule
 
 
+@pytest.mark.slow
 def test_float32_on_tensor_cores_is_asked_for() -> None:
     q, k, v = leaf_tensors((40, 20), (90, 20), (90, 20))
     out = F.scaled_dot_product_attention(q, k, v)
@@ -269,6 +275,7 @@ def test_float32_on_tensor_cores_is_asked_for() -> None:
     assert "tensor cores" in program.lowered.kernels[0].lowered.schedule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [HALVES[0], pytest.param(*HALVES[1], marks=pytest.mark.slow)]
 )
@@ -281,6 +288,7 @@ def test_gradients_of_half_inputs(dtype: DType, tolerance: float) -> None:
     ] == [1, 0, 1, 1]
 
 
+@pytest.mark.slow
 def test_masks_and_biases_stay_inside() -> None:
     q, k, v, bias = leaf_tensors((2, 38, 14), (2, 70, 14), (2, 70, 14), (38, 70))
     (mask,) = leaf_tensors((2, 1, 70), dtype=dt.bool_)
@@ -288,6 +296,7 @@ def test_masks_and_biases_stay_inside() -> None:
     chained(check(F.scaled_dot_product_attention(q, k, v, bias)))
 
 
+@pytest.mark.slow
 def test_a_row_without_keys_is_nan() -> None:
     q, k, v = leaf_tensors((18, 9), (34, 9), (34, 9))
     (mask,) = leaf_tensors((18, 34), dtype=dt.bool_)
@@ -298,7 +307,7 @@ def test_a_row_without_keys_is_nan() -> None:
     assert np.isnan(np.asarray(oracle([out.node], env)[0])[3]).all()
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_values_that_are_not_finite_spread_as_in_the_oracle(which: int, value: float) -> None:
@@ -311,11 +320,13 @@ def test_values_that_are_not_finite_spread_as_in_the_oracle(which: int, value: f
     np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(want)))
 
 
+@pytest.mark.slow
 def test_maps_of_a_result_follow_it() -> None:
     q, k, v, more = leaf_tensors((2, 38, 14), (2, 40, 14), (2, 40, 17), (2, 38, 17))
     chained(check((F.scaled_dot_product_attention(q, k, v) + more) * 2.0))
 
 
+@pytest.mark.slow
 def test_heads_that_share_keys_and_lie_apart_in_memory() -> None:
     (x,) = leaf_tensors((2, 38, 3 * 2 * 13))
     t = x.reshape(2, 38, 3, 2, 13).permute(2, 0, 3, 1, 4)
@@ -362,6 +373,7 @@ def test_what_a_causal_mask_rules_out_is_skipped_in_every_chain() -> None:
     assert skipping(check(F.scaled_dot_product_attention(*tensors), target=SMALL)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("which", [0, 1, 2])
 @pytest.mark.parametrize(("row", "value"), [(0, np.nan), (39, np.inf)])
@@ -386,6 +398,7 @@ TARGETS = [
 extent = st.integers(1, 90)
 
 
+@pytest.mark.slow
 @examples(12, quick=2)
 @given(
     extent,

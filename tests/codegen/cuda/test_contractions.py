@@ -106,12 +106,14 @@ def test_padding_of_a_factor_beyond_its_edges(tiled: Any) -> None:
     tiled([g.matmul(g.pad(a, {0: (1, 2, 0), 1: (2, 3, 0)}), b)])
 
 
+@pytest.mark.slow
 def test_an_epilogue_with_bias_gelu_and_residual(tiled: Any) -> None:
     y = product("nt", 21, 24, 16)
     program = tiled([g.add(g.gelu(g.add_row(y, leaf(24))), leaf(21, 24))])
     assert len(program.lowered.kernels) == 1
 
 
+@pytest.mark.slow
 def test_several_outputs(tiled: Any) -> None:
     y = g.add_row(product("nn", 20, 36, 18), leaf(36))
     program = tiled([y, g.relu(y), g.exp(y)])
@@ -201,7 +203,7 @@ CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, int]]]
 }
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["forward", "input gradient", "weight gradient"])
 def test_convolutions_and_their_gradients(name: str, which: int, tiled: Any) -> None:

@@ -54,6 +54,7 @@ def test_an_operation_inside_of_a_kernel_is_named_in_any_order_of_threads() -> N
     assert np.isfinite(function().cpu().numpy()).all()
 
 
+@pytest.mark.slow
 def test_a_product_and_a_row_that_overflow_are_named() -> None:
     a, b = np.ones((40, 70), np.float32), np.ones((70, 50), np.float32)
     a[7], b[:, 9] = 1e20, 1e20

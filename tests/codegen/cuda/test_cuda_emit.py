@@ -328,6 +328,7 @@ def test_transcendental_ops_are_refused():
 # ---------------------------------------------------------------- compilers
 
 
+@pytest.mark.slow
 @compiles
 def test_whole_pieces_are_accesses_of_16_bytes():
     text = ptx(emitted(scaled()), "sm_80")

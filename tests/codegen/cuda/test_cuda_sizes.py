@@ -89,6 +89,7 @@ def alone(case: Case, n: int) -> np.ndarray[Any, Any]:
         return computed(case, n)
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.usefixtures("nothing_on_disk")
 @pytest.mark.parametrize("name", CASES)
 def test_one_program_has_the_bits_of_each_size(name: str) -> None:

@@ -94,6 +94,7 @@ def test_reductions_of_all_types_share_what_a_kernel_has_besides_its_dynamic_mem
     assert usage.shared == OWN_SHARED
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize("arch", ARCHES)
 def test_kernels_by_hand_compile_without_spills(arch):

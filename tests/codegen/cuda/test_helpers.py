@@ -196,6 +196,7 @@ def numbers(name: str) -> np.ndarray:
     return np.concatenate([np.array(inside, name), rng.integers(low, high, 200, name)])
 
 
+@pytest.mark.thinned(to=60)
 @pytest.mark.parametrize("to", C_TYPES)
 @pytest.mark.parametrize("name", C_TYPES)
 def test_a_cast_is_that_of_the_interpreters(name, to):

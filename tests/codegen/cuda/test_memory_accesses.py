@@ -163,7 +163,7 @@ MAPS: dict[str, Callable[[], list[Node]]] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", MAPS)
 def test_maps_and_rows_ask_for_whole_sectors(name: str) -> None:
     sectors, _ = total(MAPS[name]())
@@ -199,7 +199,7 @@ LARGEST = {  # how: (tile, dtype, target)
 }
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("how", LARGEST)
 def test_products_ask_for_whole_sectors_and_meet_all_banks(

@@ -68,7 +68,7 @@ def always_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_compiler
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("tile", "form"), list(zip(TILES, ["nn", "nt", "tn", "tt"] * 3, strict=False)), ids=str
 )
@@ -83,7 +83,7 @@ TENSOR += list(zip(tensor_tiles(4)[::2], ["tt", "tn", "nt", "nn"] * 3, [F] * 9, 
 
 
 @needs_compiler
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("tile", "form", "dtype"), TENSOR, ids=str)
 def test_tensor_tiles(tile: Tile, form: str, dtype: Any, use: Any) -> None:
     use(tile)

@@ -97,6 +97,7 @@ def drawn(seed: int, monkeypatch: pytest.MonkeyPatch) -> Case:
     return Case((dtype.name, *what), tile, outputs, env, program)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 @pytest.mark.parametrize("seeds", [range(12), *rarely(range(12, 30))], ids=str)
 def test_random_contractions_in_random_tiles(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,7 @@ def test_image_is_machine_code_with_a_report_of_every_kernel(compiler: Compiler)
     assert all(usage.registers > 0 for usage in built.report.values())
 
 
+@pytest.mark.slow
 @pytest.mark.thinned
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
 def test_every_architecture_gets_code_of_its_own(compiler: Compiler, arch: str) -> None:

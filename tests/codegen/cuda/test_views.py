@@ -21,6 +21,7 @@ VIEWS: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 DTYPES = (wf.float32, wf.bfloat16, wf.float16, wf.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.name)

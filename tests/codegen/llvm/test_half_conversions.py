@@ -94,7 +94,7 @@ def test_every_bit_pattern_survives_a_round_trip(half: DType, target: str) -> No
     assert_matches(converted(wide, dt.float32, half, target), x)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @on_each_target
 @of_each_half
 @pytest.mark.parametrize("source", [dt.float32, dt.float64], ids=lambda d: d.name)
@@ -114,7 +114,7 @@ def test_nan_stays_nan_whatever_its_payload(half: DType, target: str) -> None:
     ).all()
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @on_each_target
 @of_each_half
 @pytest.mark.parametrize(

@@ -338,7 +338,7 @@ TARGETS = [t for t in ("host", "avx2", "sse2") if named(t).runs_on(host())]
 # ---------------------------------------------------------------- tests
 
 
-@pytest.mark.thinned(to=16)
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_error_over_the_full_range(name, t):
@@ -347,7 +347,7 @@ def test_error_over_the_full_range(name, t):
     assert_close(run(op, arg, x), want, BUDGET[t], x)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -357,6 +357,7 @@ def test_compiled_error(name, t, target):
     assert_close(compiled(op, arg, named(target), x), want, BUDGET[t], x)
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t", DTYPES)
 def test_compiled_powers_equal_evaluated_ones(t, target):
@@ -453,6 +454,7 @@ def test_error_of_functions_of_points(name, t):
         assert_close(compiled(op, None, named(target), y, x), want, BUDGET[t], y, x)
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t", DTYPES)
 def test_logarithms_of_powers_are_whole(t, target):

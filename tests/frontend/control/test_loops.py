@@ -54,7 +54,7 @@ def losses(last: Any, ys: wf.Tensor) -> wf.Tensor:
     return (last * last).sum() + (ys * ys.detach().cos()).sum()
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length", [1, 3])
 @pytest.mark.parametrize("emit", EMITS)
@@ -296,7 +296,7 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("jitted", [False, True])
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_steps_in_a_loop_have_the_bits_of_jitted_steps(kind: str, jitted: bool) -> None:
@@ -345,6 +345,7 @@ def test_steps_that_nobody_counts_are_refused() -> None:
         wf.while_loop(lambda c: c < 3.0, body, 0.0)
 
 
+@pytest.mark.slow
 def test_explain_says_what_a_gradient_keeps_of_a_loop_and_what_it_computes_again() -> None:
     w = wf.randn(8, 8)
     wf.realize(w)

@@ -64,7 +64,7 @@ def same(a: Array, b: Array, rtol: float) -> Array:
     return both_nan | (((a == b) | near) & signs)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=11)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", OF_SPECIALS)
 def test_special_values_are_numpys(name: str, dtype: str) -> None:
@@ -93,6 +93,7 @@ def test_signs_of_zeros_are_the_standards_where_numpy_has_others() -> None:
     assert repr(wf.expm1(wf.tensor(complex(-0.0, 0.0))).item()) == repr(0j)
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", ["tan", "tanh", "expm1", "log1p", "sign", "reciprocal", "round"])
 def test_values_are_numpys(name: str) -> None:
     z = RNG.normal(size=200) * 3 + 3j * RNG.normal(size=200)
@@ -112,6 +113,7 @@ def _differences(loss: Function, z: Array) -> Array:
     return out
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("name", [*(n for n in SMOOTH if n not in ALIKE), *rarely(*ALIKE)])
 def test_gradients_are_central_differences(name: str) -> None:
     z, (u, v) = 0.7 * (RNG.normal(size=6) + 1j * RNG.normal(size=6)), RNG.normal(size=2)
@@ -130,6 +132,7 @@ def test_gradients_are_central_differences(name: str) -> None:
     assert pushed.item() == pytest.approx((got.conj() * tangent).real.sum().item(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_a_complex_function() -> None:
     z = RNG.normal(size=5) + 1j * RNG.normal(size=5)
 
@@ -169,7 +172,7 @@ def test_a_carry_of_complex_values_is_overwritten(n: int) -> None:
     np.testing.assert_allclose(found.numpy(), z, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("shapes", [((48, 64), (64, 80)), ((8, 64), (64, 80)), ((96, 64), (64, 9))])
 @pytest.mark.parametrize("turned", [(), (0,), (1,), (0, 1)], ids=str)
 def test_one_kernel_makes_the_matrix_of_a_product(
@@ -208,7 +211,7 @@ ONE_KERNEL: dict[str, Function] = {
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(64, 48), (131, 37), (3, 1001), (2,)], ids=str)
 @pytest.mark.parametrize("name", ONE_KERNEL)

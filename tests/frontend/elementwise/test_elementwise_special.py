@@ -457,6 +457,7 @@ def check(
         assert not wrong.size, f"{name}: {row.strip()}: {operands} -> {got[chosen][wrong[0]]!r}"
 
 
+@pytest.mark.thinned(to=20)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_number(name: str, dtype: str) -> None:
@@ -464,7 +465,7 @@ def test_functions_of_one_number(name: str, dtype: str) -> None:
     check(name, UNARY[name], getattr(wf, name)(wf.tensor(a)).numpy(), a)
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_numbers(name: str, dtype: str) -> None:

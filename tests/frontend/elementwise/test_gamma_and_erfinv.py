@@ -71,6 +71,7 @@ DERIVATIVES: dict[
 }
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_the_gamma_functions_are_scipys(name: str, dtype: str) -> None:

@@ -65,6 +65,7 @@ def same(got: wf.Tensor, expected: np.ndarray) -> None:
         np.testing.assert_array_equal(np.signbit(g[numbers]), np.signbit(expected[numbers]))
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", UNARY)
 @np.errstate(all="ignore")
@@ -73,6 +74,7 @@ def test_exact_functions_equal_numpy(name: str, dtype: str) -> None:
     same(getattr(wf.tensor(x), name)(), UNARY[name](x))
 
 
+@pytest.mark.thinned(to=20)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", APPROXIMATE)
 @np.errstate(all="ignore")
@@ -117,6 +119,7 @@ ARITHMETIC = [
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @np.errstate(all="ignore")
@@ -131,6 +134,7 @@ def test_float_operators_equal_numpy(op: operator, dtype: str) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.thinned(to=22)
 @pytest.mark.parametrize(
     "op",
     [*ARITHMETIC, *COMPARISONS, operator.and_, operator.or_, operator.xor],

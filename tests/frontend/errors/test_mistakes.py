@@ -250,7 +250,7 @@ def twice() -> None:
     y.grad.sum().backward()
 
 
-@pytest.mark.thinned(to=50)
+@pytest.mark.thinned(to=25)
 @pytest.mark.parametrize(("code", "kind", "text"), MISTAKES)
 def test_a_mistake_is_answered(code: str, kind: type[Exception], text: str, folder: Path) -> None:
     p = wf.tensor([1.0, 2.0], requires_grad=True)

@@ -235,7 +235,7 @@ DIAGONALS = [
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("shape", "offset"), DIAGONALS, ids=str)
 def test_diagonals(shape: tuple[int, ...], offset: int, dtype: str) -> None:
@@ -268,6 +268,7 @@ SMOOTH: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients(name: str) -> None:
     x = wf.tensor(RNG.standard_normal((2, 3)))

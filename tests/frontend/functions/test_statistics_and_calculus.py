@@ -91,6 +91,7 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.thinned(to=15)
 @pytest.mark.parametrize("name", CASES)
 def test_functions_equal_numpy(name: str) -> None:
     got, want = CASES[name]
@@ -131,6 +132,7 @@ def test_lerp_is_exact_at_its_ends() -> None:
     assert wf.lerp(1, 2, 0.5).item() == 1.5 and wf.lerp(a.half(), b.half(), 0.5).dtype is wf.float16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [4, *rarely(1)])
 def test_interp_between_infinite_points_is_numpys(step: int) -> None:
     ends, at = (
@@ -167,7 +169,7 @@ def test_infinite_points_leave_the_gradients_of_others_finite() -> None:
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("method", METHODS)
 @examples(15)
 @given(data=st.data())
@@ -237,7 +239,7 @@ def test_histograms_are_numpys(data: st.DataObject) -> None:
         np.testing.assert_allclose(g.numpy(), w, rtol=2e-6, atol=1e-6)
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "x", [[0, 16777217], [123456789] * 3, [2**40, 2**40 + 1, 2**40 + 5]], ids=str
 )
@@ -254,6 +256,7 @@ def test_integers_beyond_float32_are_counted(x: list[int], bins: Any) -> None:
         np.testing.assert_array_equal(got[1].numpy(), want[1].astype(np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_the_range_of_a_histogram_is_that_of_the_finite_elements(dtype: str) -> None:
@@ -304,7 +307,7 @@ SMOOTH: dict[str, tuple[Callable[..., wf.Tensor], tuple[Any, ...]]] = {
 RARE = ["cdist 1", "interp, period"]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", [*(name for name in SMOOTH if name not in RARE), *rarely(*RARE)])
 def test_gradients(name: str) -> None:
     f, inputs = SMOOTH[name]

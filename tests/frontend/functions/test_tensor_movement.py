@@ -61,6 +61,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.thinned(to=14)
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name: str) -> None:
     ours, numpys = VIEWS[name]
@@ -168,6 +169,7 @@ def test_places_by_strides() -> None:
         wf.as_strided(x, (2, 2), (1,))
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("old", ["bool", "int8", "uint64", "float16", "float32", "float64"])
 def test_a_view_in_another_dtype_has_the_same_bytes(old: str) -> None:
     raw = np.random.default_rng(0).integers(0, 2 if old == "bool" else 256, (2, 16), np.uint8)
@@ -179,6 +181,7 @@ def test_a_view_in_another_dtype_has_the_same_bytes(old: str) -> None:
     assert wf.tensor(x).view(wf.bool_).numpy().tolist() == (raw != 0).tolist()
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("old", ["complex64", "complex128", "float32", "int8"])
 def test_a_view_of_complex_numbers_has_their_parts_in_turn(old: str) -> None:
     raw = np.random.default_rng(0).integers(0, 64, (2, 32), np.uint8)

@@ -16,7 +16,7 @@ def close(got: wf.Tensor, expected: np.ndarray, rtol: float = 1e-12) -> None:
     np.testing.assert_allclose(got.numpy(), expected, rtol=rtol, atol=1e-12)
 
 
-@pytest.mark.thinned(to=50)
+@pytest.mark.thinned(to=24)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "var", "std"])
@@ -35,6 +35,7 @@ def test_any_and_all(name: str, axis: int | None) -> None:
         close(getattr(wf.tensor(x), name)(axis=axis), np.asarray(getattr(np, name)(x, axis=axis)))
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_arg_extremes_take_the_first_and_nan_first_of_all(name: str, axis: int | None) -> None:

@@ -122,6 +122,7 @@ def test_programs_that_run_meanwhile_make_it_warn_early() -> None:
     assert [(file, at) for file, at, _ in found] == [(__file__, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("soon")
 def test_two_lines_warn_once_each() -> None:
     def evaluation(count: int) -> object:
@@ -135,6 +136,7 @@ def test_two_lines_warn_once_each() -> None:
     assert not warned(evaluation, COUNT)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("soon")
 def test_a_metric_that_is_read_does_not_warn() -> None:
     def evaluation(count: int) -> object:
@@ -148,6 +150,7 @@ def test_a_metric_that_is_read_does_not_warn() -> None:
     assert not warned(evaluation, COUNT)
 
 
+@pytest.mark.slow
 def test_losses_summed_beside_an_optimiser_are_computed_along_and_keep_no_history() -> None:
     alive = []
 

@@ -122,7 +122,7 @@ LOOPS: list[Loop] = [
 ]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
 def test_no_program_is_new_after_a_few_turns(loop: Loop) -> None:
     expected = list(loop(TURNS, True))
@@ -136,6 +136,7 @@ def test_no_program_is_new_after_a_few_turns(loop: Loop) -> None:
     assert built[-1] == built[5], f"programs after each turn: {built}"
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.usefixtures("young_objects")
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
 def test_a_loop_keeps_no_more_the_longer_it_runs(loop: Loop) -> None:
@@ -153,6 +154,7 @@ def test_random_loops_agree_with_numpy_and_settle(data: DataObject) -> None:
     check(random_loop(lambda n: data.draw(st.integers(0, n - 1))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(4), *rarely(range(4, 40))])
 def test_seeded_loops_agree_with_numpy_and_settle(seeds: range) -> None:
     for seed in seeds:
@@ -235,6 +237,7 @@ def test_a_gradient_of_what_was_kept_still_flows_to_its_leaf() -> None:
     np.testing.assert_allclose(p.grad.numpy(), 2 * np.exp(2 * np.linspace(0.1, 1.0, 5)) * 6)
 
 
+@pytest.mark.slow
 def test_a_tensor_that_a_gradient_is_asked_by_stays_the_same() -> None:
     layer = wf.nn.Linear(4, 1)
     x = wf.rand(3, 4) + wf.rand(3, 4)

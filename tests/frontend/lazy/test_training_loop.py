@@ -78,7 +78,7 @@ def resident_bytes() -> int:
 
 
 @ONE
-@pytest.mark.parametrize("steps", [250, *rarely(1000)])
+@pytest.mark.parametrize("steps", [150, *rarely(1000)])
 def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(
     make: Make, steps: int
 ) -> None:
@@ -242,6 +242,7 @@ def test_a_wrong_label_names_the_line_of_the_expression_not_of_an_equal_one_befo
 # ---------------------------------------------------------------- copies of a model
 
 
+@pytest.mark.slow
 @ONE
 def test_a_pickled_model_continues_training_alike(make: Make) -> None:
     model = mlp()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from effort import rarely
 
 Array = np.ndarray[Any, Any]
 la = wf.linalg
@@ -51,7 +50,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Any]]] = {
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", VALUES)
 def test_values_are_numpys(name: str, dtype: str) -> None:
@@ -66,6 +65,7 @@ def test_values_are_numpys(name: str, dtype: str) -> None:
         np.testing.assert_allclose(g.numpy(), w, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.slow
 def test_factors_make_the_matrix_again() -> None:
     a = wf.tensor(drawn(3, 4, 4))
     q, r = la.qr(a)
@@ -107,7 +107,7 @@ SMOOTH: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 
 
 # one of each routine; what is composed of them is slow
-TWICE = {"solve", "det", "cholesky", "qr", "eigh", "svd", "eig"}
+TWICE = {"solve", "cholesky", "qr", "svd", "eig"}
 
 
 def loss_of(name: str) -> Callable[[wf.Tensor], wf.Tensor]:
@@ -121,7 +121,10 @@ def loss_of(name: str) -> Callable[[wf.Tensor], wf.Tensor]:
     return loss
 
 
-@pytest.mark.parametrize("name", [*(n for n in SMOOTH if n != "expm"), *rarely("expm")])
+@pytest.mark.parametrize(
+    "name",
+    [n if n in TWICE | {"triangle"} else pytest.param(n, marks=pytest.mark.slow) for n in SMOOTH],
+)
 def test_gradients_are_central_differences(name: str) -> None:
     a, step = drawn(*BATCH, 3, 3), 1e-6
     loss, direction = loss_of(name), drawn(*a.shape)
@@ -135,6 +138,7 @@ def test_gradients_are_central_differences(name: str) -> None:
     assert pushed.item() == pytest.approx(got, rel=1e-8, abs=1e-9)
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "name",
     [name if name in TWICE else pytest.param(name, marks=pytest.mark.slow) for name in SMOOTH],

@@ -24,7 +24,7 @@ CASES: dict[str, Callable[[wf.Tensor], Any]] = {
 }
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_those_of_the_cpu(name: str) -> None:
     want = CASES[name](wf.tensor(X)).numpy()

@@ -40,7 +40,7 @@ def kinds(x: wf.Tensor) -> set[str]:
     return {k.kind for k in wf.explain(x).kernels}
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_kernels_give_what_lapack_gives(name: str, dtype: str) -> None:
@@ -59,6 +59,7 @@ def test_few_or_large_systems_are_lapacks() -> None:
     assert "routine" in kinds(la.inv(wf.tensor(drawn((20,), 3) + 1j)))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", ["solve", "cholesky", "lower", *rarely("inv", "upper, ones")])
 def test_gradients_are_those_of_lapacks(name: str) -> None:
     ours, _ = FUNCTIONS[name]

@@ -86,6 +86,7 @@ def overflow_in_exp(x: wf.Tensor) -> wf.Tensor:
     return around(1.0 / (b + 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "op", "value"),
     [
@@ -167,6 +168,7 @@ def power_at_zero(x: wf.Tensor) -> wf.Tensor:
     return g
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "function", [sqrt_at_zero, norm_at_zero, *rarely(log_near_zero, power_at_zero)]
@@ -190,6 +192,7 @@ def test_a_sum_that_overflows_is_named_with_its_place() -> None:
     assert (error.op, error.index, error.value, error.operands) == ("sum", (1,), inf, ())
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(70, 60, 80), (1, 300, 200), *rarely((3, 4, 5), (64, 512, 64))])
 def test_a_matrix_product_that_overflows_is_named(shape: tuple[int, int, int]) -> None:
@@ -205,6 +208,7 @@ def test_a_matrix_product_that_overflows_is_named(shape: tuple[int, int, int]) -
     assert (error.op, error.index) == ("sum of products", (m // 2, 2))
 
 
+@pytest.mark.slow
 def test_a_convolution_that_overflows_is_named() -> None:
     x, w = wf.full((2, 3, 12, 12), 1e19).realize(), wf.full((8, 3, 5, 5), 1e19).realize()
 
@@ -286,6 +290,7 @@ def test_operations_on_constants_are_looked_at() -> None:
     assert named(function).operands == (0.0,)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_long_sum_has_a_line_and_no_index() -> None:
     x = wf.full((1 << 20,), 1e36).realize()
 
@@ -307,6 +312,7 @@ def test_without_memory_for_the_search_the_lines_of_the_kernel_are_named(
     assert error.kernel in str(error) and __file__ in str(error) and error.op is None
 
 
+@pytest.mark.slow
 def test_what_only_the_steps_inside_of_a_kernel_make_has_a_line() -> None:
     """The weights of attention are divided last, so that the sums before may be larger than the
     result, times 2 here."""
@@ -351,7 +357,7 @@ FINE: dict[str, Function] = {
 }
 
 
-@pytest.mark.thinned(to=9)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("what", FINE)
 def test_it_is_no_fault(what: str) -> None:
     x = wf.tensor(X)

@@ -60,6 +60,7 @@ KNOWN = (
 )
 
 
+@pytest.mark.thinned(to=14)
 @pytest.mark.parametrize("case", KNOWN, ids=[str(i) for i in range(len(KNOWN))])
 def test_known_keys(case: tuple[tuple[int, ...], Any]) -> None:
     check_get(case, True)
@@ -349,6 +350,7 @@ def test_gradients_of_assigning(name: str, is_scalar: bool) -> None:
     wf.check_grad(_assign(READS[name]), D, new)
 
 
+@pytest.mark.slow
 def test_gradients_of_the_functions() -> None:
     i = wf.tensor([[[0], [3]], [[1], [1]], [[2], [0]]])
     wf.check_grad(lambda x: wf.take_along_axis(x, i, 1) ** 2, D)

@@ -380,7 +380,7 @@ def test_things_that_are_no_arguments_are_named(case: tuple[Callable[[], Any], s
 # ---------------------------------------------------------------- diagonals and grids
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("rows", "columns"), [(3, None), (2, 4), (0, 2), (3, 1)])
 def test_eye(rows: int, columns: int | None, dtype: str) -> None:

@@ -179,7 +179,7 @@ COMPOSITES: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
-@pytest.mark.thinned(to=7)
+@pytest.mark.thinned(to=4)
 @of_each_half
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites_round_once(name: str, half: wf.DType) -> None:
@@ -211,6 +211,7 @@ def test_uniform_numbers_fill_the_dtype_below_one(half: wf.DType) -> None:
 # ---------------------------------------------------------------- training
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @of_each_half
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])

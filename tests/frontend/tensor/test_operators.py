@@ -159,6 +159,7 @@ def spared(op: Callable[..., Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return keep
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(("op", "which"), CASES)
 def test_every_pair_of_dtypes(op: Callable[..., Any], which: str) -> None:
     pairs, results = [], []
@@ -177,6 +178,7 @@ def test_every_pair_of_dtypes(op: Callable[..., Any], which: str) -> None:
         same(got, expected(op, x, y))
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize(("op", "which"), [p for p in CASES if p.values[0] not in COMPARISONS])
 def test_in_place_keeps_the_dtype_or_refuses(op: Callable[..., Any], which: str) -> None:
     """As NumPy's "same kind" rule."""
@@ -209,7 +211,7 @@ def test_in_place_keeps_the_dtype_or_refuses(op: Callable[..., Any], which: str)
 SCALARS: list[Any] = [True, 3, -2, 2.5, False, 0, 1, 100, -0.0, float("inf")]
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(("op", "which"), CASES)
 def test_python_scalars(op: Callable[..., Any], which: str) -> None:
     """The result is that of an array of the dtype in which the scalar meets the other operand."""
@@ -251,7 +253,7 @@ def weak(dtype: str, s: Any) -> str:
     return "int64" if dtype == "bool" and type(s) is int else dtype
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "op",
     [operator.add, operator.sub, operator.truediv, operator.floordiv, operator.lt, operator.eq],
@@ -280,7 +282,7 @@ def test_numpy_arrays_of_any_layout() -> None:
 # ---------------------------------------------------------------- exactness
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("op", COMPARISONS, ids=name_of)
 def test_comparisons_are_those_of_the_values(op: Callable[..., Any]) -> None:
     """int64 with uint64, wide integers with floats, integers beyond the dtype: never through a
@@ -344,7 +346,7 @@ def wrapped(value: int, dtype: str) -> int:
     return value - (1 << info.bits) if value > info.max else value
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "dtype", ["int8", "int64", "uint8", "uint64", *rarely("int16", "int32", "uint16", "uint32")]
 )
@@ -376,6 +378,7 @@ def floats(dtype: str) -> st.SearchStrategy[float]:
     return st.one_of(plain, st.floats(-100, 100, width=width), st.integers(-20, 20).map(float))
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(["float32", "float64"]))
 @examples(150)
 @np.errstate(all="ignore")
@@ -389,6 +392,7 @@ def test_float_remainders_are_exact(data: st.DataObject, dtype: str) -> None:
     assert_floor_quotients((x // y).numpy(), a, b)
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -445,6 +449,7 @@ def test_remainders_of_huge_ratios(dtype: str) -> None:
 # operand
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("name", ["fmax", "fmin", "copysign", "logical_xor", "maximum", "minimum"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
 @np.errstate(all="ignore")

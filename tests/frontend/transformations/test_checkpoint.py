@@ -57,6 +57,7 @@ def trained(
     return losses, {name: t.numpy().copy() for name, t in model.state_dict().items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [wf.jit, *rarely(lambda f: f)])
 def test_training_is_the_same_with_dropout_and_running_statistics(
     how: Callable[[Any], Any],

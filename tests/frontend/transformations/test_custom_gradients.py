@@ -70,6 +70,7 @@ FUNCTIONS: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[Any], Any
 }
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_gradient_is_that_of_the_rule_everywhere(name: str) -> None:
     f, derivative = FUNCTIONS[name]

@@ -45,7 +45,7 @@ CASES: dict[str, Callable[[wf.Tensor, wf.Tensor], Any]] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_those_of_the_cpu(name: str) -> None:
     def computed(place: str) -> list[np.ndarray]:

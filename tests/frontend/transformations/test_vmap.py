@@ -72,7 +72,7 @@ def leaves(made: Any) -> list[np.ndarray]:
     return [np.asarray(x) for x in (made if isinstance(made, tuple) else (made,))]
 
 
-@pytest.mark.thinned(to=15)
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("how", [lambda f: f, wf.jit], ids=["lazy", "jitted"])
 @pytest.mark.parametrize("name", CASES)
 def test_vmap_stacks_the_results_of_all_examples(name: str, how: Callable[..., Any]) -> None:
@@ -122,6 +122,7 @@ def test_products_of_all_examples_are_one_kernel(f: Callable[..., Any], args: An
     assert len(wf.explain(wf.vmap(f)(*args)).kernels) == 1
 
 
+@pytest.mark.slow
 def test_gradients_of_each_example_take_no_more_kernels_than_those_of_the_batch() -> None:
     net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10))
     x, y = floats(16, 1, 8, 8), wf.tensor(RNG.integers(0, 10, 16))
@@ -138,6 +139,7 @@ def test_gradients_of_each_example_take_no_more_kernels_than_those_of_the_batch(
         np.testing.assert_allclose(g.numpy().mean(0), mean.numpy(), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_ensembles_have_stacked_parameters() -> None:
     nets = [nn.Linear(3, 2) for _ in range(4)]
     parameters, buffers = nn.stack_module_state(nets)
@@ -200,6 +202,7 @@ def test_mistakes_are_errors(number: int) -> None:
         call()
 
 
+@pytest.mark.slow
 @examples(40, quick=4)
 @given(st.integers(0, 1 << 30))
 def test_random_graphs_in_batches_have_the_values_of_their_rows(seed: int) -> None:

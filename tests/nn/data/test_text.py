@@ -368,6 +368,7 @@ def fitted_accuracy(count: int) -> float:
     return float(np.mean((bags[half:] @ weights > 0) == (sign[half:] > 0)))
 
 
+@pytest.mark.slow
 def test_a_bag_of_words_does_not_tell_praise_from_blame() -> None:
     assert 0.5 < fitted_accuracy(4000) < 0.68
 

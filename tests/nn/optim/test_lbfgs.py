@@ -85,6 +85,7 @@ def test_steps_of_one_length_follow_the_formula() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_search_ends_at_the_lowest_point() -> None:
     params, _, losses = trained(4, line_search_fn="strong_wolfe")
     for p in params:
@@ -192,6 +193,7 @@ WALLS: dict[
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("lr", [7.0, 50.0, 1e4])
 @pytest.mark.parametrize("name", WALLS)
 def test_a_search_comes_back_from_where_there_is_no_number(name: str, lr: float) -> None:
@@ -247,6 +249,7 @@ def test_later_steps_compile_nothing() -> None:
     assert statistics["built"] == built
 
 
+@pytest.mark.slow
 def test_a_jitted_closure_gives_the_gradients_too() -> None:
     wf.manual_seed(0)
     x, y = wf.randn(40, 3), wf.tensor([[1.0], [-2.0], [0.5]])
@@ -264,6 +267,7 @@ def test_a_jitted_closure_gives_the_gradients_too() -> None:
     np.testing.assert_allclose(net.weight.numpy(), y.numpy().T, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_parameter_without_gradient_stays() -> None:
     p, q = nn.Parameter([4.0]), nn.Parameter([7.0])
     optimizer = optim.LBFGS([p, q], line_search_fn="strong_wolfe")

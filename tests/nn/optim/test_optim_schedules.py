@@ -450,7 +450,7 @@ def batch(i: int) -> tuple[wf.Tensor, wf.Tensor]:
     )
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
 @pytest.mark.parametrize("make", MAKE)
 @pytest.mark.parametrize("name", ["one cycle", "warm-up, then cosine"])
@@ -475,6 +475,7 @@ def test_a_schedule_compiles_nothing(name: str, make: str, wrapper: Callable[[An
     assert len({*map(tuple, biases)}) >= EPOCHS - 2, "one of the rates is 0"
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
 def test_a_rate_that_is_a_tensor_stays_that_tensor(wrapper: Callable[[Any], Any]) -> None:
     model = wf.nn.Linear(4, 3)

@@ -40,7 +40,7 @@ def everything(net: wf.nn.Module, optimizer: optim.Optimizer) -> list[Any]:
     return [*(t.tolist() for t in [*net.parameters(), *states(optimizer)]), [*optimizer.steps]]
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", MAKE)
 def test_training_goes_on_from_a_state_bit_for_bit(name: str) -> None:
     straight = model()
@@ -151,6 +151,7 @@ def test_options_of_the_state_bring_their_tensors() -> None:
     assert plain.state[0]["max_exp_avg_sq"].tolist() == other.state[0]["max_exp_avg_sq"].tolist()
 
 
+@pytest.mark.slow
 def test_a_state_fits_after_options_have_been_turned_on_and_off() -> None:
     net = model()
     first, second = optim.SGD(net.parameters(), momentum=0.9), optim.SGD(net.parameters())
@@ -243,6 +244,7 @@ BAD: list[tuple[Callable[[dict[str, Any]], Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize(("spoil", "kind", "text"), BAD, ids=[text for _, _, text in BAD])
 def test_a_state_that_does_not_fit_changes_nothing(
     spoil: Callable[[Any], Any], kind: type[Exception], text: str

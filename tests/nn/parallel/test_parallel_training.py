@@ -218,6 +218,7 @@ def test_no_sync_collects_gradients_that_the_next_backward_averages(
     assert_close(saved, "collected", gradients(alone, *alone["batches"]()[:2]))
 
 
+@pytest.mark.slow
 def test_uneven_batches_give_the_mean_of_the_means(saved: Saved, alone: dict[str, Any]) -> None:
     x, y = alone["batches"]()[0]
     parts = [gradients(alone, (x[part], y[part])) for part in (slice(0, 5), slice(5, 8))]
