@@ -162,7 +162,7 @@ def refuse_columns(form: Form) -> Reason | None:
         if set(form.outer[u] or ()) != set(summed_vars(u)):
             return Reason(Rule.MISALIGNED, f"{u} does not sum over the shared outer axes alone")
     why_not = _refused_if_large(sums) if sums else None
-    is_small = why_not and max(prod(domain(u.node)) for u in form.outer) <= SMALL
+    is_small = why_not and all(prod(domain(u.node)) <= SMALL for u in form.outer)
     return None if is_small else why_not
 
 
