@@ -6,7 +6,8 @@ strides), with a True after it where that is the CPU's memory and the program a 
 (op, argument, *sources). A source or an output is the number of an entry, or a constant: (dtype,
 None or the extents it is repeated to, and its value unless that is a float). Float constants stand
 apart from the key, one per use, so that a graph which recurs with other constants is recognised. An
-INPUT among the Nodes is the value it is defined by.
+INPUT among the Nodes is the value it is defined by. Floats in the bodies of loops and branches are
+sources of these, too (ir/regions/floats.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import struct
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from ..ir.graph import graph
@@ -25,6 +26,7 @@ from ..ir.graph.op import INDEXED, REGIONAL, Op
 from ..ir.graph.region import nested
 from ..ir.graph.site import NOWHERE, Site, keeping_sites, provenance
 from ..ir.program.program import ValueLayout
+from ..ir.regions.floats import WITH_BODIES, inside
 from ..runtime.memory.devices import CPU
 
 Key = tuple[Any, ...]
@@ -111,6 +113,7 @@ class Structure:
         )
         stored = iter(leaves)
         known: list[Node] = []
+        whole = cache(inside)
 
         def source(named: Any) -> Node:
             return known[named] if isinstance(named, int) else _constant(named, constants)
@@ -123,6 +126,9 @@ class Structure:
             with provenance(site):
                 src = tuple(source(s) for s in sources)
                 is_source = op is Op.INPUT or (op is Op.COPY and not copies)
+                if op in WITH_BODIES:
+                    spec, src = whole(arg[0], src)
+                    arg = spec, arg[1]
                 known.append(src[0] if is_source else graph.node(op, src, arg))
         return [source(out) for out in outputs], leaves
 

@@ -15,9 +15,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from ... import errors
 from ...compiler.structure import Key, Origin
 from ...ir.graph.dtype import DType
-from ...ir.graph.graph import Node, used
+from ...ir.graph.graph import Node, node, used
 from ...ir.graph.op import Op
+from ...ir.graph.region import Branch, Loop
 from ...ir.graph.site import Site
+from ...ir.regions.floats import WITH_BODIES, apart, captured
 from ...runtime.memory.devices import CPU, device_of
 from ...runtime.memory.storage import VIEWED, Storage, cached, lookup, viewed
 from . import state
@@ -97,7 +99,10 @@ class Capture:
                         continue
                 elif op in VIEWED and src[0] in views and self._is_view(n):
                     continue
-                numbers = [index[s] if s in index else number_of(s) for s in src]
+                if op in WITH_BODIES:
+                    arg, numbers = self._without_floats(*arg, src)
+                else:
+                    numbers = [index[s] if s in index else number_of(s) for s in src]
                 index[n] = len(entries)
                 entries.append((op, arg, *numbers))
                 sites.append(n.site)
@@ -198,8 +203,29 @@ class Capture:
             return (n.dtype, extents)
         return (n.dtype, extents, n.arg)
 
+    def _without_floats(
+        self, spec: Loop | Branch, k: int, src: Sequence[Node]
+    ) -> tuple[Hashable, list[Source]]:
+        """Result k of a loop or branch whose floats stand apart, in entries before it: all results
+        have the same sources."""
+        new, constants = apart(spec)
+        floats = [*map(self._float, constants)]
+        numbers = self.numbers(src)
+        at = captured(spec).stop
+        return (new, k), [*numbers[:at], *floats, *numbers[at:]]
+
+    def _float(self, constant: Node) -> int:
+        """The number of an entry that is a constant."""
+        n = node(_DETACH, (constant,))
+        if n not in self.index:
+            source = self._constant(constant)
+            self.index[n] = len(self.entries)
+            self.entries.append((_INPUT, None, source))
+            self.sites.append(None)
+        return self.index[n]
+
     def numbers(self, roots: Sequence[Node]) -> list[Source]:
-        """How the key names the outputs."""
+        """How the key names sources or outputs."""
         return [self.index[r] if r in self.index else self._number(r) for r in roots]
 
     def finish(self, outputs: Sequence[Source], donations: Sequence[tuple[int, int]]) -> Key:

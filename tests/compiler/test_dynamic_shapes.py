@@ -270,6 +270,16 @@ def until(t: int, n: int) -> wf.Tensor:
     return wf.concat([found, y, y * steps])
 
 
+def centred(t: int, n: int) -> wf.Tensor:
+    """By means, which are made of floats that follow the size, in a loop and one inside it."""
+
+    def step(h: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+        inner = wf.scan(lambda c, v: (c * 0.5 + v.mean(), None), h.mean(0), x.T)[0]
+        return h + x.mean(0), (x - x.mean(0)) * inner.mean()
+
+    return wf.scan(step, random(n, 5), random(t, n, 5))[1]
+
+
 def written(t: int, n: int) -> wf.Tensor:
     """A part of the carry, at an index, in place."""
 
@@ -319,6 +329,7 @@ STEPS: dict[str, Callable[[int, int], wf.Tensor]] = {
     "nested": nested_loops,
     "branches": branches,
     "a condition": until,
+    "means": centred,
     "written in place": written,
     "looked up": looked_up,
     "gradients": slopes_of_steps,

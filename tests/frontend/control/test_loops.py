@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
 import weft as wf
 from weft import errors
+from weft.frontend.lazy import program_table
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
 rng = np.random.default_rng(0)
@@ -211,6 +213,23 @@ def test_many_iterations_compile_once() -> None:
     before = built["built"]
     assert doubled(wf.tensor(100_000)).item() == 4999950000
     assert built["built"] == before
+
+
+def test_floats_that_vary_become_inputs_of_bodies() -> None:
+    """Also of a branch in a loop; the same bits as those of constants."""
+
+    def run(rate: float) -> wf.Tensor:
+        def body(h: wf.Tensor, x: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+            h = wf.cond(x.sum() > 0, lambda: h * rate + x, lambda: h - x * (rate + 0.25))
+            return h, (h / rate).sin()
+
+        return wf.scan(body, wf.ones(3), wf.arange(12.0).reshape(4, 3) - 5)[1]
+
+    before = program_table.statistics["built"]
+    found = [run(rate).numpy() for rate in (0.5, 0.3, 0.7, 3.0)]
+    assert program_table.statistics["built"] == before + 2
+    with mock.patch.object(program_table, "_programs", program_table.Programs()):
+        assert (run(0.7).numpy() == found[2]).all()
 
 
 def test_threads_do_not_change_bits() -> None:
