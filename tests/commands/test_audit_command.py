@@ -24,7 +24,6 @@ print("done", sys.argv[1:])
 """
 
 
-@pytest.mark.slow
 def test_kernels_of_the_slowest_programs_are_told_by_lost_time(tmp_path: Path) -> None:
     where = script(tmp_path, STEP)
     done = python(tmp_path, "-m", "weft", "audit", where, "--programs", "1", "--", "--epochs", "1")

@@ -122,7 +122,6 @@ def test_products_of_all_examples_are_one_kernel(f: Callable[..., Any], args: An
     assert len(wf.explain(wf.vmap(f)(*args)).kernels) == 1
 
 
-@pytest.mark.slow
 def test_gradients_of_each_example_take_no_more_kernels_than_those_of_the_batch() -> None:
     net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10))
     x, y = floats(16, 1, 8, 8), wf.tensor(RNG.integers(0, 10, 16))
