@@ -100,7 +100,7 @@ class Capture:
                 elif op in VIEWED and src[0] in views and self._is_view(n):
                     continue
                 if op in WITH_BODIES:
-                    arg, numbers = self._without_floats(*arg, src)
+                    arg, numbers = self._without_floats(arg[0], arg[1], src)
                 else:
                     numbers = [index[s] if s in index else number_of(s) for s in src]
                 index[n] = len(entries)

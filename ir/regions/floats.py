@@ -9,7 +9,7 @@ a program the others are in the bodies again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
@@ -67,17 +67,19 @@ def apart(spec: Loop | Branch) -> tuple[Loop | Branch, tuple[Node, ...]]:
 
 def inside(spec: Loop | Branch, src: tuple[Node, ...]) -> tuple[Loop | Branch, tuple[Node, ...]]:
     """The same where captured values that are constants are in the bodies."""
-    among = captured(spec)
-    gone = {i: src[i] for i in among if is_float(src[i])}
+    gone = {i: src[i] for i in captured(spec) if is_float(src[i])}
     if not gone:
         return spec, src
-    regions = []
-    for r in spec.regions:
-        constants = {r.params[i - among.start]: c for i, c in gone.items()}
-        outputs = _changed(r.outputs, lambda n, known=constants: known.get(n, n), inside)
-        regions.append(closed([p for p in r.params if p not in constants], outputs))
+    first = captured(spec).start
+    regions = [_inside(r, {r.params[i - first]: c for i, c in gone.items()}) for r in spec.regions]
     left = tuple([s for i, s in enumerate(src) if i not in gone])
     return _with_bodies(spec, regions), left
+
+
+def _inside(region: Region, constants: Mapping[Node, Node]) -> Region:
+    """A body where constants stand in the places of parameters."""
+    outputs = _changed(region.outputs, lambda n: constants.get(n, n), inside)
+    return closed([p for p in region.params if p not in constants], outputs)
 
 
 # ---------------------------------------------------------------- both
