@@ -47,7 +47,9 @@ COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
 # that are added up one after the other in registers: more would lose accuracy
 COLUMN_ROWS = 1 << 12
-LEAST_ROW = 8  # terms of each index of an axis, so that it has a partial result
+LEAST_ROW = 8  # terms of each index of an axis, so that a sum is split by index
+MANY_TERMS = 96  # so that each has a partial result where the sum would not be split
+LARGE_ROW = 1 << 9  # elements of each index, so that few indices are worth it
 LONG_ROW = 1 << 16  # terms of each index, which a task then does not add up alone
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
@@ -73,18 +75,17 @@ def split(n: Node, strides: Strides) -> Node:
             )
         cuts = column_cuts(n)
         return cut(n, x, cuts) if cuts else n
-    if by_index := _by_index(n, strides):
-        others = [a for a in axes if a not in by_index]
-        first = reduce(kind, x, others)
-        if x.size // first.size >= LONG_ROW:
-            first = split(first, strides)
-        return reduce(kind, first, [a - sum(o < a for o in others) for a in by_index])
+    axis = _outermost(n, strides)
+    if _has_parts_by_index(n, axis):
+        return _by_index(n, axis, strides)
     if decided(
         lambda: terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG),
         (terms, x.size, n.size),
         f"{text(n.size)} sums of {text(terms)} terms are not split",
     ):
         return n
+    if _terms_beside(n, axis) >= LEAST_ROW and n.size < MIN_PARALLEL:
+        return _by_index(n, axis, strides)
     wanted = parts_wanted(n, PARTIAL)
     cuts = row_cuts(n, wanted, strides)
     if cuts:
@@ -207,16 +208,36 @@ def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
     return {a: cut for a, cut in cuts.items() if cut != (1, 1)}
 
 
-def _by_index(n: Node, strides: Strides) -> list[int]:
-    """The reduced axis that is outermost in memory, if a sum has few results and each index of that
-    axis many terms: one partial result for each, whatever their number is. Else none."""
-    (x,), (_, axes) = n.src, n.arg
-    real = [a for a in axes if has_several(x.shape[a])]
+def _outermost(n: Node, strides: Strides) -> int:
+    """The reduced axis that is outermost in memory."""
+    real = [a for a in n.arg[1] if has_several(n.src[0].shape[a])]
     if len(real) < 2:
-        return []
-    first = min(real, key=_ranks(x, strides).__getitem__)
-    terms = prod(x.shape[a] for a in real if a != first)
-    return [first] if n.size < MIN_PARALLEL and terms >= LEAST_ROW else []
+        return (real or n.arg[1])[0]
+    return min(real, key=_ranks(n.src[0], strides).__getitem__)
+
+
+def _terms_beside(n: Node, axis: int) -> int:
+    """Terms of each index of a reduced axis."""
+    return prod(n.src[0].shape[a] for a in n.arg[1] if a != axis)
+
+
+def _has_parts_by_index(n: Node, axis: int) -> bool:
+    """Has a sum few results, and each index of an axis so many terms that a partial result for each
+    is worth it, whatever their number is?"""
+    terms = _terms_beside(n, axis)
+    if terms < MANY_TERMS or n.size >= MIN_PARALLEL:
+        return False
+    return terms * n.size >= LARGE_ROW or n.src[0].size >= 2 * PARTIAL
+
+
+def _by_index(n: Node, axis: int, strides: Strides) -> Node:
+    """A partial result for each index of an axis."""
+    kind, axes = n.arg
+    others = [a for a in axes if a != axis]
+    first = reduce(kind, n.src[0], others)
+    if n.src[0].size // first.size >= LONG_ROW:
+        first = split(first, strides)
+    return reduce(kind, first, [axis - sum(o < axis for o in others)])
 
 
 def _last(n: Node) -> int:

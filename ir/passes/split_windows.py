@@ -21,10 +21,9 @@ from ..kernels.contraction import windows_over
 from ..kernels.kernel import base_of
 from ..symbolic.questions import has_several, text
 from ..symbolic.scope import decided
-from .split import LEAST_ROW, Cuts, cut, viewed
+from .split import LEAST_ROW, MANY_TERMS, Cuts, cut, viewed
 
 LEAST_TERMS = 4096  # products a result, from which weight gradients of an image are summed in parts
-MANY_TERMS = 96  # products of each index of the first axis, so that each has a part
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
 MOST_BY_INDEX = 1 << 20  # elements of the parts of all indices of the first axis
