@@ -210,9 +210,10 @@ def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
 
 def _outermost(n: Node, strides: Strides) -> int:
     """The reduced axis that is outermost in memory."""
-    real = [a for a in n.arg[1] if has_several(n.src[0].shape[a])]
+    axes: tuple[int, ...] = n.arg[1]
+    real = [a for a in axes if has_several(n.src[0].shape[a])]
     if len(real) < 2:
-        return (real or n.arg[1])[0]
+        return [*real, *axes][0]
     return min(real, key=_ranks(n.src[0], strides).__getitem__)
 
 

@@ -14,7 +14,7 @@ from .integer import RELATIONS, Symbolic, atom_of, of_atom, terms_of
 from .polynomial import UNKNOWN, Answers, Atom, Bounds, bounds, bracketed, text_of
 from .questions import is_below, is_same
 
-MOST_KNOWN = 32  # ways of a Condition
+MOST_KNOWN = 128  # ways of a Condition
 LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has none
 OPPOSITE = {">": "<=", "==": "!="}
 
