@@ -30,7 +30,7 @@ from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
 from ..kernels.kernel import MIN_PARALLEL
-from ..symbolic.questions import has_several, text
+from ..symbolic.questions import has_several, is_below, text
 from ..symbolic.scope import decided
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
@@ -84,7 +84,7 @@ def split(n: Node, strides: Strides) -> Node:
         f"{text(n.size)} sums of {text(terms)} terms are not split",
     ):
         return n
-    if _terms_beside(n, axis) >= LEAST_ROW and n.size < MIN_PARALLEL:
+    if _has_terms_beside(n, axis, LEAST_ROW):
         return _by_index(n, axis, strides)
     wanted = parts_wanted(n, PARTIAL)
     cuts = row_cuts(n, wanted, strides)
@@ -225,10 +225,16 @@ def _terms_beside(n: Node, axis: int) -> int:
 def _has_parts_by_index(n: Node, axis: int) -> bool:
     """Has a sum few results, and each index of an axis so many terms that a partial result for each
     is worth it, whatever their number is?"""
-    terms = _terms_beside(n, axis)
-    if terms < MANY_TERMS or n.size >= MIN_PARALLEL:
+    if not _has_terms_beside(n, axis, MANY_TERMS):
         return False
-    return terms * n.size >= LARGE_ROW or n.src[0].size >= 2 * PARTIAL
+    return _terms_beside(n, axis) * n.size >= LARGE_ROW or n.src[0].size >= 2 * PARTIAL
+
+
+def _has_terms_beside(n: Node, axis: int, least: int) -> bool:
+    """Has a sum of few results so many terms for each index of an axis? Asked of sizes that are
+    known first."""
+    terms = _terms_beside(n, axis)
+    return not is_below(terms, least) and n.size < MIN_PARALLEL and terms >= least
 
 
 def _by_index(n: Node, axis: int, strides: Strides) -> Node:
