@@ -19,14 +19,14 @@ from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, If, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
 from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import has_several, is_unknown
+from ...ir.symbolic.questions import has_several, is_same, is_unknown
 from .loop_axes import grouped, nest
 
 TERMS = (
     8  # that an accumulator adds up; as rows at once, memory serves several streams faster than one
 )
 LANE_TERMS = 32  # that each lane of a vector does
-LEVELS = 5  # of blocks of an axis of any length
+LEVELS = 5  # of groups of an axis of any length
 
 Loop = Callable[[Var, list[Stmt]], For]  # a loop over a variable
 # adds the elements of the second accumulator to those of the first
@@ -87,40 +87,57 @@ def cascade_groups(
     return _in_part(out, [axis], fold) if inside and has_several(axis.extent) else out
 
 
-def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool, level: int = 1) -> list[Stmt]:
+def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool) -> list[Stmt]:
+    """The body in a serial loop over an axis; of many terms, in loops over blocks."""
     if not _sums(body, axis):
         return [_serial(axis, body)]
-    if _is_long(axis.extent, level):
-        return _blocks(axis, TERMS, _serial, body, fold, inside, level)
-    loop: list[Stmt] = [_serial(axis, body)]
-    return _in_part(loop, [axis], fold) if inside and has_several(axis.extent) else loop
+    if not _is_long(axis.extent):
+        loop: list[Stmt] = [_serial(axis, body)]
+        return _in_part(loop, [axis], fold) if inside and has_several(axis.extent) else loop
+    if any(isinstance(s, For) for s in body):  # one copy, whatever is left over
+        out = _levels(axis, body, fold)
+        return _in_part(out, [axis], fold) if inside else out
+    return _blocks(axis, TERMS, _serial, body, fold, inside)
 
 
-def _is_long(extent: int, level: int) -> bool:
+def _is_long(extent: int, level: int = 0) -> bool:
     """Does an axis have blocks? One of any length has blocks of several levels: those of a level
     that it does not reach are none, and nothing is added to their sums."""
     return (level < LEVELS and isinstance(extent, Symbolic)) or extent > TERMS
 
 
 def _blocks(
-    axis: Var,
-    size: int,
-    loop: Loop,
-    body: list[Stmt],
-    fold: Fold,
-    inside: bool,
-    level: int = 1,
+    axis: Var, size: int, loop: Loop, body: list[Stmt], fold: Fold, inside: bool
 ) -> list[Stmt]:
     """A loop over the blocks of an axis, with accumulators of their own, then over what is left."""
     count, rest = divmod(axis.extent, size)
     block, place, last = Var(f"{axis.name}b", count), Var(axis.name, size), Var(axis.name, rest)
     one = loop(place, Substitution({axis: var(block) * size + var(place)}).body(body))
-    out = _along(block, _in_part([one], [block, place], fold), fold, False, level + 1)
+    out = _levels(block, _in_part([one], [block, place], fold), fold)
     if isinstance(rest, Symbolic) or rest:
         out += _in_part(
             [loop(last, Substitution({axis: var(last) + count * size}).body(body))], [last], fold
         )
     return _in_part(out, [axis, block, last], fold) if inside else out
+
+
+def _levels(axis: Var, body: list[Stmt], fold: Fold) -> list[Stmt]:
+    """A serial loop over the axis; where it is long, over groups of TERMS, over groups of these and
+    so on, of which the last may be shorter."""
+    counts = [axis.extent]
+    while _is_long(counts[-1], len(counts)):
+        counts.append(-(-counts[-1] // TERMS))
+    groups = [Var(f"{axis.name}{'b' * i}", TERMS) for i in range(len(counts) - 1)]
+    groups.append(Var(f"{axis.name}{'b' * len(groups)}", counts[-1]))
+    firsts = [Index()]  # of each level, from the outermost: where its group begins
+    for group in reversed(groups[1:]):
+        firsts.append((firsts[-1] + var(group)) * TERMS)
+    out = Substitution({axis: firsts[-1] + var(groups[0])}).body(body)
+    for group, count, first in zip(groups[:-1], counts, reversed(firsts), strict=False):
+        whole = is_same(count % TERMS, 0)
+        loop = For(group, TERMS, SERIAL, out, *(() if whole else (1, first, count)))
+        out = _in_part([loop], groups, fold)
+    return [_serial(groups[-1], out)]
 
 
 def _serial(axis: Var, body: list[Stmt]) -> For:
