@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import options
 from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere
+from ...ir.symbolic.scope import LEAST
 from ..backends.kinds import current_settings, kind
 from ..programs import on_disk
 from ..structure import Structure
@@ -24,7 +25,7 @@ from .formulas import Pair, formulas
 if TYPE_CHECKING:
     from .generic import Generic
 
-MOST = 6  # generic programs of one family
+MOST = 12  # generic programs of one family
 GREATER = 1.2  # times the sizes at which there was none: those may do
 MOST_KEPT = 16  # sizes of one program on disk, where later processes find them at once
 
@@ -41,17 +42,31 @@ class Made:
 
 @dataclass
 class Family:
-    """Structures that differ in extents. `last`: the greatest that was compiled for its sizes
-    alone; `refused`: the sum of the extents that differ at which no program of several sizes could
-    be made last, and `why_not`; `symbols`: names that users gave extents that differ."""
+    """Structures that differ in extents. `kins`: by which of these are 0 or 1; `symbols`: names
+    that users gave extents that differ."""
 
-    last: tuple[Apart, Structure] | None = None
+    kins: dict[Ones, Kin] = field(default_factory=dict)
     generics: list[Generic] = field(default_factory=list)
     symbols: Mapping[Pair, str] = field(default_factory=dict)
+
+    def kin(self, parts: Apart) -> Kin:
+        """Those of which a program may serve this one, too."""
+        ones = tuple([i for i, extent in enumerate(parts.extents) if extent < LEAST])
+        return self.kins.setdefault(ones, Kin())
+
+
+@dataclass
+class Kin:
+    """Structures with the same extents of 0 or 1, which no symbol has. `last`: the greatest that
+    was compiled for its sizes alone; `refused`: the sum of the extents that differ at which no
+    program of several sizes could be made last, and `why_not`."""
+
+    last: tuple[Apart, Structure] | None = None
     refused: int = 0
     why_not: str = ""
 
 
+Ones = tuple[int, ...]  # places
 Families = dict[Hashable, Family]  # in the order in which they were met last
 
 
@@ -69,8 +84,9 @@ def executable(structure: Structure, families: Families | None) -> Made:
     elif made is None:
         made = _generalised(family, parts, structure)
         made = made or Made(on_disk.executable(structure), structure)
-    if family.last is None or sum(parts.extents) > sum(family.last[0].extents):
-        family.last = parts, structure  # the other has no or one element, or less to tell
+    kin = family.kin(parts)
+    if kin.last is None or sum(parts.extents) > sum(kin.last[0].extents):
+        kin.last = parts, structure  # the other has less to tell
     return made
 
 
@@ -80,7 +96,7 @@ def expect(structure: Structure, families: Families, symbols: Mapping[Pair, str]
     parts = apart(structure.key)
     family = families.setdefault(_place(parts, structure), Family())
     if not family.generics:
-        family.last, family.symbols = (parts, structure), symbols
+        family.kin(parts).last, family.symbols = (parts, structure), symbols
 
 
 def told(structure: Structure, families: Families) -> str:
@@ -90,7 +106,7 @@ def told(structure: Structure, families: Families) -> str:
     for generic in family.generics:
         if generic.values_of(parts, structure) is not None:
             return str(generic)
-    why = family.why_not
+    why = family.kin(parts).why_not
     return f"each size has a program of its own: {why}" if why and not family.generics else ""
 
 
@@ -121,11 +137,12 @@ def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
 
 def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | None:
     """By a new one."""
-    if family.last is None or family.last[0] == parts or len(family.generics) == MOST:
+    kin = family.kin(parts)
+    if kin.last is None or kin.last[0] == parts or len(family.generics) == MOST:
         return None
-    first, other = family.last
+    first, other = kin.last
     size = sum(e for e, f in zip(parts.extents, first.extents, strict=True) if e != f)
-    if size < GREATER * family.refused:
+    if size < GREATER * kin.refused:
         return None
     found = formulas(first, parts, family.symbols)
     if found is None:
@@ -137,7 +154,7 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     except NotSymbolicHere:
         return None
     except NotSymbolic as reason:
-        family.refused, family.why_not = size, str(reason)
+        kin.refused, kin.why_not = size, str(reason)
         return None
     family.generics.append(new)
     made = _served(family, parts, structure)
