@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...ir.graph.graph import Node
+from ...ir.kernels.column_sums import FEW_COLUMNS
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import SERIAL, For, If, Loops, Stmt
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import at_least, value_of
 from ..kernels import loop_axes
+from ..kernels.column_sums import by_rows
 from ..kernels.lower_program import Strides
 from ..kernels.lowered import Lowered
 from ..kernels.schedule import Schedule, always, choose
@@ -33,6 +35,7 @@ from .systems import lower_systems
 STREAMED_KINDS = ("map", "rows")  # of kernels that write each element once, in order
 # times the last cache that a kernel touches: less than two thirds of it would be found there again
 MANY_CACHES = 1.5
+MANY_ROWS = 1 << 9  # that a thread reads slower than several, and than one reads rows
 MOST_SCRATCH = 1 << 20  # bytes of a buffer whose size is an argument of its kernel
 
 SUMMED = Schedule("summed", always(lower_column_sums))
@@ -141,6 +144,7 @@ def lower_kernel(
     forced: tuple[str, int] | None = None,
 ) -> Lowered:
     """Loops of one kernel; `fastest` picks among candidates, `forced` is a way of a schedule."""
+    kernel = kernel if settings.strict else by_rows(kernel, _are_many)
     nodes = [u.node for u in kernel.units]
     operations, least = work(nodes), least_work(settings)
     why = why_lanes(operations, settings) or _why_ordered(kernel, settings.target)
@@ -149,6 +153,11 @@ def lower_kernel(
     )
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return lowered if why or why_lanes(sum(lowered.work), settings) else one_lane(lowered)
+
+
+def _are_many(rows: int, columns: int) -> bool:
+    """Are rows so many, and their columns so few, that threads should share the rows?"""
+    return columns < FEW_COLUMNS and rows >= MANY_ROWS
 
 
 def _why_ordered(kernel: Kernel, target: Target) -> str:

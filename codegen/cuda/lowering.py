@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir.graph.graph import Node
+from ...ir.kernels.column_sums import FEW_COLUMNS
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import LANES, For, Loops
+from ..kernels.column_sums import by_rows
 from ..kernels.lower_program import Strides
 from ..kernels.lowered import Lowered
 from ..kernels.schedule import Schedule, always, choose
@@ -26,6 +28,8 @@ from .schedules.scatter import lower_scatter
 from .schedules.sort import lower_sort
 from .schedules.systems import lower_systems
 from .target import CudaTarget
+
+MANY_ELEMENTS = 1 << 21  # whose rows are worth parts that are added up afterwards
 
 SUMMED = Schedule("summed", always(lower_summed))
 CHAIN = Schedule("chain", always(lower_chain))
@@ -63,6 +67,7 @@ class CudaLowering:
 
     def kernel(self, kernel: Kernel, strides: Strides, streamed: set[Node]) -> Lowered:
         """By its kind."""
+        kernel = by_rows(kernel, _are_many)
         match kernel.kind:
             case "contraction":
                 return lower_contraction(kernel, strides, self.target)
@@ -101,6 +106,11 @@ class CudaLowering:
     def streamed(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """None: stores leave the caches by themselves."""
         return set()
+
+
+def _are_many(rows: int, columns: int) -> bool:
+    """Are rows so many, and their columns so few, that blocks should share the rows?"""
+    return columns < FEW_COLUMNS and rows * columns >= MANY_ELEMENTS
 
 
 def stays_loop(loop: For) -> bool:

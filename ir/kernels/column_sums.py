@@ -15,8 +15,7 @@ from math import prod
 
 from ..graph.graph import Node, reach
 from ..graph.op import ELEMENTWISE, VIEWS, Op
-from ..symbolic.questions import has_several, text
-from ..symbolic.scope import decided
+from ..symbolic.questions import has_several
 from .align import Form, Outer, identity_axes
 from .kernel import Unit, domain
 from .reason import Reason, Rule
@@ -28,8 +27,7 @@ MOST_ROWS = 1 << 18  # more would lose accuracy
 MIN_COLUMNS = 8  # lanes run along the columns
 MAX_BYTES = 1 << 18  # of a chunk's sums: they and the rows fit a level-2 cache
 FEW_COLUMNS = 1 << 10  # whose blocks of lanes are fewer than a few threads share
-LARGE = 1 << 21  # elements whose memory one thread reads slower than several
-SMALL = 1 << 14  # elements below which neither parallelism nor lanes matter
+SMALL = 1 << 14  # elements below which lanes do not matter
 
 
 def joined_whole(nodes: Iterable[Node]) -> set[Node]:
@@ -96,7 +94,7 @@ def turned(form: Form) -> Form | None:
     those lead and all share them."""
     units = form.units
     sums = [u for u in units if u.node.op is Op.REDUCE]
-    if not sums or form.columns or any(not _sums_columns(u, form.outer[u]) for u in sums):
+    if not sums or form.columns or any(not sums_columns(u, form.outer[u]) for u in sums):
         return None
     extents = [v.extent for v in summed_vars(sums[0])]
     inside = {u.node: u for u in units}
@@ -124,28 +122,11 @@ def turned(form: Form) -> Form | None:
     return out
 
 
-def _sums_columns(u: Unit, kept: Outer | None) -> bool:
+def sums_columns(u: Unit, kept: Outer | None) -> bool:
     """Do the axes that it reduces lead, and are those that are left the outer ones, in their
     order?"""
     rows = summed_vars(u)
     return bool(rows) and bool(kept) and (*rows, *(kept or ())) == u.inner_vars(())
-
-
-def by_rows(form: Form) -> Form:
-    """The same group seen along its rows if these are many and its columns few: blocks of columns
-    would be too few tasks."""
-    sums = [] if form.anchor else [u for u in form.units if u.node.op is Op.REDUCE]
-    if not sums or not _sums_columns(sums[0], form.outer[sums[0]]):
-        return form
-    columns, elements = sums[0].node.size, prod(domain(sums[0].node))
-    if decided(
-        lambda: columns >= FEW_COLUMNS or elements < LARGE,
-        (columns, elements),
-        f"columns of {text(columns)} are tasks enough",
-    ):
-        return form
-    rows = turned(form)
-    return rows if rows and refuse_columns(rows) is None else form
 
 
 def _reads_rows(u: Unit, rows: Outer, inside: Mapping[Node, Unit], known: Form) -> bool:
@@ -161,15 +142,10 @@ def refuse_columns(form: Form) -> Reason | None:
     for u in sums:
         if set(form.outer[u] or ()) != set(summed_vars(u)):
             return Reason(Rule.MISALIGNED, f"{u} does not sum over the shared outer axes alone")
-    why_not = _refused_if_large(sums) if sums else None
-    is_small = why_not and all(prod(domain(u.node)) <= SMALL for u in form.outer)
-    return None if is_small else why_not
-
-
-def _refused_if_large(sums: list[Unit]) -> Reason | None:
-    """What speaks against a kernel of so many elements that parallelism and lanes matter."""
+    if not sums:
+        return None
     rows, columns = prod(v.extent for v in summed_vars(sums[0])), [u.node.size for u in sums]
-    if min(columns) < MIN_COLUMNS:
+    if min(columns) < MIN_COLUMNS and not _is_small(form):
         return Reason(Rule.COLUMN_SUMS, f"fewer than {MIN_COLUMNS} columns would leave lanes idle")
     held = sum(u.node.size * u.node.dtype.itemsize for u in sums)
     if held > MAX_BYTES:
@@ -177,3 +153,8 @@ def _refused_if_large(sums: list[Unit]) -> Reason | None:
     if _are_few(rows, max(columns)):
         return Reason(Rule.PARALLELISM, f"{rows} rows are too few for partial sums")
     return None
+
+
+def _is_small(form: Form) -> bool:
+    """Has it so few elements that lanes do not matter?"""
+    return all(prod(domain(u.node)) <= SMALL for u in form.outer)

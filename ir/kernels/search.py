@@ -11,7 +11,6 @@ from ..graph.op import ELEMENTWISE
 from ..graph.order import Order
 from ..symbolic.questions import value_of
 from .align import Outer, extended
-from .column_sums import by_rows
 from .groups import Fusion, Group
 from .kernel import Unit
 from .reason import Reason
@@ -34,8 +33,6 @@ def merged(f: Fusion) -> list[Group]:
         order.merge(kept, gone, between)
         f.merge(kept, gone, form)
         candidates.add(kept, kept.neighbours)
-    for g in set(f.group.values()):
-        g.form = by_rows(g.form)
     return f.ordered()
 
 

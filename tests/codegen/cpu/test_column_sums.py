@@ -82,9 +82,13 @@ def test_sums_of_much_memory_and_of_few_columns_join_it_whole(shape: tuple[int, 
 
 
 def test_many_rows_of_few_columns_are_summed_in_chunks_of_rows() -> None:
-    x = g.mul(leaf(40_000, 200), graph.expand(leaf(40_000), ((1, 200),)))
-    (kernel,) = fused(over_rows(x)).kernels
-    assert kernel.extents == (40_000,) and len(kernel.columns) == 1
+    def schedule(rows: int, columns: int) -> list[str]:
+        factors = g.mul(leaf(rows, columns), graph.expand(leaf(rows), ((1, columns),)))
+        outputs = [over_rows(factors)]
+        return schedules(compiled(outputs, normal_inputs(outputs)))
+
+    assert schedule(2000, 200) == ["summed"]
+    assert schedule(511, 200) == schedule(600, 1024) == ["columns"]
 
 
 def test_each_of_several_shapes_of_sums_has_a_last_phase() -> None:
