@@ -42,7 +42,7 @@ NARROW = 64  # elements: shorter contiguous runs leave vectors or cache lines em
 LEAST_ROWS = (
     32  # that are added up to one, so that storing and reading partial results costs little
 )
-LEAST_LANES = 64  # places whose sums over other axes are worth a kernel of their own
+LEAST_LANES = 16  # places whose sums over other axes are worth a kernel of their own
 COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
 # that are added up one after the other in registers: more would lose accuracy
@@ -65,16 +65,15 @@ def split(n: Node, strides: Strides) -> Node:
         return n
     (x,), (kind, axes) = n.src, n.arg
     terms = x.size // max(1, n.size)
-    outer, columns = _outer_axes(n), are_columns(n)
-    worth = (outer or columns) and is_dense(x)
-    if worth and (outer or _is_wide(n) or x.size >= 2 * PARTIAL):
-        if outer:
+    if is_dense(x):
+        if outer := _outer_axes(n):
             first = split(reduce(kind, x, outer), strides)
             return reduce(
                 kind, first, [a - sum(o < a for o in outer) for a in axes if a not in outer]
             )
-        cuts = column_cuts(n)
-        return cut(n, x, cuts) if cuts else n
+        if are_columns(n) and (_is_wide(n) or x.size >= 2 * PARTIAL):
+            cuts = column_cuts(n)
+            return cut(n, x, cuts) if cuts else n
     axis = _outermost(n, strides)
     if _has_parts_by_index(n, axis):
         return _by_index(n, axis, strides)

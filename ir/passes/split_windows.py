@@ -23,7 +23,7 @@ from ..symbolic.questions import has_several, text
 from ..symbolic.scope import decided
 from .split import LEAST_ROW, MANY_TERMS, Cuts, cut, viewed
 
-LEAST_TERMS = 4096  # products a result, from which weight gradients of an image are summed in parts
+LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
 MOST_BY_INDEX = 1 << 20  # elements of the parts of all indices of the first axis
@@ -39,12 +39,11 @@ def windows_in_parts(n: Node) -> Node | None:
     added, stands = windows_over(n.src[0].src, n.arg[1])
     if not added:
         return None
-    extents = tuple([x.shape[a] for a in axes])
-    if added > stands and _has_parts_by_index(n, extents):
+    extents, cuts = tuple([x.shape[a] for a in axes]), Cuts()
+    if _has_parts_by_index(n, extents) and added > stands:
         cuts = _by_index(extents)
-    else:
-        least = LEAST_TERMS if extents[0] == 1 else MOST_TERMS
-        wanted = _parts_wanted(n, x.size // max(1, n.size), least, added > stands)
+    elif (terms := prod(extents)) >= (LEAST_TERMS if extents[0] == 1 else MOST_TERMS):
+        wanted = _parts_wanted(n, terms, added > stands)
         cuts = _cuts(extents, wanted) if wanted > 1 else {}
     if not cuts:
         return None
@@ -59,7 +58,7 @@ def _has_parts_by_index(n: Node, extents: tuple[int, ...]) -> bool:
     return decided(
         lambda: (
             has_several(first)
-            and (terms >= MANY_TERMS or (terms >= LEAST_ROW and first * terms >= MOST_TERMS))
+            and (terms >= MANY_TERMS or (terms >= LEAST_ROW and first * terms >= LEAST_TERMS))
             and n.size * first <= MOST_BY_INDEX
         ),
         (first, terms, n.size),
@@ -67,10 +66,8 @@ def _has_parts_by_index(n: Node, extents: tuple[int, ...]) -> bool:
     )
 
 
-def _parts_wanted(n: Node, terms: int, least: int, adds_more: bool) -> int:
-    """Parts of a sum of so many products, if they are not fewer than `least`."""
-    if terms < least:
-        return 1
+def _parts_wanted(n: Node, terms: int, adds_more: bool) -> int:
+    """Parts of a sum of so many products."""
     wanted = -(-terms // MOST_TERMS)
     if adds_more and n.size * PARTS <= MOST_SIZE:
         wanted = max(PARTS, wanted)
