@@ -9,7 +9,7 @@ a lane (allocated inside the LANES loop), and partial sums (allocated outside), 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Mask
@@ -43,7 +43,12 @@ from .values import Val, const_text, elem_type, integer, memory_type
 LINE = 64  # bytes of a cache line
 MOST_STORES = 16  # of a fill without a loop
 PADDING = 64  # elements after a private array, so that a full vector may be read at its end
-Update = Callable[[Val], Val]
+
+
+class Update(Protocol):
+    """What an element becomes; that of one lane, where they come one after the other."""
+
+    def __call__(self, old: Val, lane: int | None = None) -> Val: ...
 
 
 # ---------------------------------------------------------------- loads
@@ -159,7 +164,7 @@ def reduce(
     elif stride_of(fn, s.index) == 0:
         _update_uniform(a, s.op, value, update)
     elif stride_of(fn, s.index) is None:
-        _update_lane_by_lane(a, s.op, value)
+        _update_lane_by_lane(a, update)
     else:
         _update_strided(a, update)
 
@@ -201,20 +206,21 @@ def _update_strided(a: Access, update: Update) -> None:
     store_strided(a, to_memory(a, update(old)), stride)
 
 
-def _update_lane_by_lane(a: Access, op: str, value: Val) -> None:
+def _update_lane_by_lane(a: Access, update: Update) -> None:
     """Two lanes may meet in one element: one after the other."""
-    w, dtype = a.fn.writer, a.buf.dtype
-    value, ptrs = w.splat(value, a.lanes), pointers(a, None)
+    w, ptrs = a.fn.writer, pointers(a, None)
     for lane in range(a.lanes):
-        live = w.extract(w.splat(a.live, a.lanes), integer(lane)) if a.live else None
+        live = of_lane(a.fn, a.live, lane) if a.live else None
         with w.when(live):
             ptr = w.extract(ptrs, integer(lane))
             old = to_register(a, w.load(ptr, a.elem, 1, a.align, w.depth))
-            w.store(
-                to_memory(a, combined(w, op, dtype, old, w.extract(value, integer(lane)))),
-                ptr,
-                a.align,
-            )
+            w.store(to_memory(a, update(old, lane)), ptr, a.align)
+
+
+def of_lane(fn: Function, value: Val, lane: int) -> Val:
+    """What a value is in one lane."""
+    assert fn.scope.lanes is not None
+    return fn.writer.extract(fn.writer.splat(value, fn.scope.lanes.w), integer(lane))
 
 
 # ---------------------------------------------------------------- private buffers

@@ -71,10 +71,11 @@ class Simple:
             self.reduce_group(s, parts, group)
 
     def reduce_group(self, s: Reduce, parts: list[Val], group: int) -> None:
-        def update(old: Val) -> Val:
-            if len(parts) == 2:
-                return fused(self.w, self.fn.target, parts[0], parts[1], old)
-            return combined(self.w, s.op, s.buf.dtype, *self.w.same_lanes(old, parts[0]))
+        def update(old: Val, lane: int | None = None) -> Val:
+            own = parts if lane is None else [memory.of_lane(self.fn, p, lane) for p in parts]
+            if len(own) == 2:
+                return fused(self.w, self.fn.target, own[0], own[1], old)
+            return combined(self.w, s.op, s.buf.dtype, *self.w.same_lanes(old, own[0]))
 
         memory.reduce(
             self.fn,
@@ -99,8 +100,7 @@ class Simple:
         lanes = self.scope.lanes
         if lanes is None or s.buf in lanes.lanewise:
             return False
-        stride = lanes.stride(s.index)
-        return stride is None or (stride == 0 and s.buf.space != "reg")
+        return lanes.stride(s.index) == 0 and s.buf.space != "reg"
 
     def extent(self, e: Extent) -> Val:
         return self.params[e] if isinstance(e, Param) else self.w.number(e)

@@ -215,6 +215,18 @@ def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
     assert compiled(case, (17, 12, 9, 16, 10, 14)) == 1
 
 
+def test_products_added_an_unknown_number_of_elements_apart_are_fused_too() -> None:
+    """Lanes that lie so many columns apart take turns."""
+
+    def case(n: int) -> wf.Tensor:
+        key = random(5, n).requires_grad_()
+        F.scaled_dot_product_attention(random(n, n).mT, key, random(5, 16)).sum().backward()
+        assert key.grad is not None
+        return key.grad
+
+    assert compiled(case, (9, 2, 7, 6, 5)) <= 4
+
+
 @pytest.mark.parametrize("name", some_of(CASES))
 def test_two_programs_serve_all_sizes_with_the_bits_of_their_own(name: str) -> None:
     assert compiled(CASES[name], SIZES) == 2
