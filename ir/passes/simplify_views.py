@@ -201,8 +201,9 @@ def _is_below(c: Node, cuts: tuple[Bounds, ...]) -> bool | None:
     )
     if counter.op is not Op.IOTA:
         return None
-    places = range(*cuts[next(a for a in range(c.ndim) if a not in new)])
-    return True if places[-1] < bound else False if places[0] >= bound else None
+    first, end, step = cuts[next(a for a in range(c.ndim) if a not in new)]
+    last = first + (end - first - 1) // step * step
+    return True if last < bound else False if first >= bound else None
 
 
 # ---------------------------------------------------------------- reductions
