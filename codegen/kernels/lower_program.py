@@ -17,7 +17,6 @@ from ...ir.ops.routines import RECORDS, batch_in
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of, pivots_of
 from ...ir.program.routine_step import RoutineStep
 from ...ir.program.step import KernelStep, Step
-from ...ir.symbolic.integer import NotSymbolic, Symbolic
 from ...ir.symbolic.scope import Scope
 from .arguments import with_arguments
 from .canonical import canonical
@@ -221,8 +220,6 @@ def _routine(kernel: Kernel, strides: Strides, sites: list[CheckSite]) -> Lowere
     """A routine of a library, which has no loops; `sites` takes what it reports."""
     n = kernel.outputs[0]
     routine = n.arg[0]
-    if any(isinstance(d, Symbolic) for s in n.src for d in (*s.shape, *strides.get(s, ()))):
-        raise NotSymbolic(f"{routine.name} is called with sizes that are known")
     step = RoutineStep(
         kernel.name, routine, n.src, kernel.inputs, kernel.outputs, strides, len(sites)
     )

@@ -4,7 +4,8 @@ extents, in order.
     (float32, (64, 784), (784, 1)), (REDUCE, ("add", (0,)), 0)
     ->  (float32, (., .), (., .)), (REDUCE, ("add", (0,)), 0)   and   64, 784, 784, 1
 
-Loops and branches are parted as well: the lengths of loops, and the Graphs inside.
+Loops, branches and routines are parted as well: the lengths of loops, the Graphs inside, the shapes
+of results.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ...ir.graph.dtype import DType, int64
 from ...ir.graph.graph import Node, toposort
 from ...ir.graph.op import JOINT, Op
 from ...ir.graph.region import Branch, CustomVjp, Loop, Region, Spec, parameter
+from ...ir.graph.routine import Routine
 from ..structure import Key
 
 HOLE = "."  # where an extent was
@@ -132,6 +134,8 @@ class _Parted:
                 return Branch(tuple(map(self._body, spec.regions)))
             case CustomVjp():
                 return replace(spec, pull=self._body(spec.pull))
+            case Routine():
+                return replace(spec, specs=tuple([(d, self._holes(s)) for d, s in spec.specs]))
         return spec
 
     def _body(self, region: Region) -> Any:
@@ -178,6 +182,8 @@ class _Filled:
                 spec = Branch(tuple(map(self._region, spec.regions)))
             case CustomVjp():
                 spec = replace(spec, pull=self._region(spec.pull))
+            case Routine():
+                spec = replace(spec, specs=tuple([(d, self.whole(s)) for d, s in spec.specs]))
         self.specs[number] = spec
         return spec  # type: ignore[no-any-return]
 

@@ -214,8 +214,8 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
     last = x.shape[place] - 1
     # twice as many in a vector
     numbers = to_dtype(node(Op.IOTA, (), x.shape[place]), dt.int32 if last < 1 << 31 else dt.int64)
-    from_end = spread(sub(last, numbers), [place], x.shape)
-    first = to_dtype(sub(last, graph.reduce("max", where(hit, from_end, 0), (place,))), dt.int64)
+    from_end = spread(node(Op.FLIP, (numbers,), (0,)), [place], x.shape)
+    first = sub(last, to_dtype(graph.reduce("max", where(hit, from_end, 0), (place,)), dt.int64))
     return reshape(first, kept) if as_bool("reduction", "keepdims", keepdims) else first
 
 

@@ -201,8 +201,9 @@ def _is_below(c: Node, cuts: tuple[Bounds, ...]) -> bool | None:
     )
     if counter.op is not Op.IOTA:
         return None
-    first, end, step = cuts[next(a for a in range(c.ndim) if a not in new)]
-    last = first + (end - first - 1) // step * step
+    places = cuts[next(a for a in range(c.ndim) if a not in new)]
+    first, _, step = places
+    last = first + (_extent(places) - 1) * step
     return True if last < bound else False if first >= bound else None
 
 
@@ -312,9 +313,9 @@ def _windows(skewed: Node, cuts: tuple[Bounds, ...]) -> Node | None:
     if place not in new or axis in new or dilation != 1:
         return None
     del new[place]
-    size, along = len(range(*cuts[place])), axis - (axis > place)
+    size, along = _extent(cuts[place]), axis - (axis > place)
     x = expand(copies.src[0], tuple((a - (a > place), extent) for a, extent in new.items()))
-    count, start = len(range(*cuts[axis])), cuts[axis][0]
+    count, start = _extent(cuts[axis]), cuts[axis][0]
     kept = [cut for a, cut in enumerate(cuts) if a != place]
     kept[along] = (start, start + count * size, 1)
     x = node(Op.SLICE, (x,), tuple(kept))
@@ -322,6 +323,12 @@ def _windows(skewed: Node, cuts: tuple[Bounds, ...]) -> Node | None:
     order = [a for a in range(x.ndim) if a != along + 1]
     order.insert(place, along + 1)
     return permute(x, tuple(order))
+
+
+def _extent(bounds: Bounds) -> int:
+    """Of a cut."""
+    first, end, step = bounds
+    return -(-(end - first) // step)
 
 
 def window_sum_is_reshape(n: Node) -> Node | None:

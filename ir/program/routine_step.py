@@ -4,7 +4,7 @@ how its arguments lie in memory."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -13,6 +13,7 @@ from ..graph.index import row_major_strides
 from ..graph.routine import Routine
 from ..loops.loop import GLOBAL, Buf, Loops
 from ..ops.routines import parts_of
+from ..symbolic.questions import value_of
 from .flat import Flat
 from .program import Call, Routined, ValueLayout
 from .region_step import Bytes
@@ -72,7 +73,7 @@ class RoutineStep:
         return False
 
     def add_to(self, made: Flat, memory: Memory) -> None:
-        """One call."""
+        """One call, for the values that symbols have."""
         results = [
             memory.written(self.results[k])
             if k in self.results
@@ -80,16 +81,22 @@ class RoutineStep:
             for k in range(self.routine.results)
         ]
         layouts = [self._layout(i, s) for i, s in enumerate(self.sources)]
-        routine = self.routine.whole
+        routine = self._routine.whole
         parts = parts_of(routine, [v.shape for v in layouts])
         routined = Routined(routine, tuple(layouts), self.site, parts)
         refs = (*map(memory.read, self.sources), *results)
         made.calls.append(Call(self.loops, refs, (), (parts > 1,), True, routined))
 
+    @property
+    def _routine(self) -> Routine:
+        specs = [(dtype, tuple(map(value_of, shape))) for dtype, shape in self.routine.specs]
+        return replace(self.routine, specs=tuple(specs))
+
     def _layout(self, i: int, source: Node) -> ValueLayout:
         """How a source lies in memory, in elements as the library sees them."""
-        strides = self.strides.get(source) or row_major_strides(source.shape)
-        shape = self.routine.whole_source(i, source.shape)
-        if shape == source.shape:
+        whole = tuple(map(value_of, source.shape))
+        strides = tuple(map(value_of, self.strides.get(source) or row_major_strides(source.shape)))
+        shape = self.routine.whole_source(i, whole)
+        if shape == whole:
             return ValueLayout(source.dtype, shape, strides)
         return ValueLayout(source.dtype.as_complex, shape, tuple([s // 2 for s in strides[:-1]]))

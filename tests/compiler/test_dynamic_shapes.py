@@ -75,13 +75,19 @@ CASES: dict[str, Case] = {
     "convolution": lambda n: F.conv2d(random(n, 1, 12, 12), KERNEL, padding=2).relu(),
     "pooled": lambda n: F.max_pool2d(random(n, 3, 12, 12), 2) + 1,
     "compared": lambda n: wf.where(random(n, 48) > 0, random(n, 48), 1),
+    "first greatest": lambda n: random(n, 24).argmax(0),
+    "pooled along": lambda n: F.max_pool2d(random(2, 3, 2 * n, 8), 2) + 1,
+    "part of joined": lambda n: wf.concat([random(n, 48), random(5, 48)])[:n] * 2,
+    "spectra": lambda n: wf.fft.rfft(random(n, 16)).abs(),
+    "singular values": lambda n: wf.linalg.svdvals(random(n, 5, 4)),
+    "determinants": lambda n: wf.linalg.det(random(n, 12, 12)),
 }
 
 
 # What the default run tries of each table.
 OFTEN = {
     "repeated", "rows", "softmax", "normalised", "counted", "joined", "chosen", "sum of columns",
-    "part", "padded", "convolution",
+    "part", "padded", "convolution", "first greatest", "spectra", "singular values",
     "wide, with an epilogue", "steps of sequences", "the gradient of weights",
     "causal", "with a mask, none of which are left in some rows", "the gradients of other keys",
     "images",
@@ -213,6 +219,24 @@ def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
 
     assert compiled(case, (48, 40, 31, 44)) == 3
     assert compiled(case, (17, 12, 9, 16, 10, 14)) == 1
+
+
+def test_systems_of_any_size_have_gradients_and_say_which_matrix_is_singular() -> None:
+    def case(n: int) -> wf.Tensor:
+        matrix = (random(n, n) + 40 * wf.eye(n)).requires_grad_()
+        wf.linalg.solve(matrix, random(n, 2)).sum().backward()
+        assert matrix.grad is not None
+        return matrix.grad
+
+    def inverses(n: int) -> wf.Tensor:
+        return wf.linalg.inv(random(n, 20, 20) + 40 * wf.eye(20))
+
+    assert compiled(case, (40, 33, 64, 57)) == 2
+    assert compiled(inverses, (4, 7, 3, 9)) == 2
+    stack = np.stack([np.eye(20, dtype=np.float32)] * 6)
+    stack[4] = 0
+    with pytest.raises(ValueError, match="4"):
+        wf.linalg.inv(wf.tensor(stack) + 40 * 0).realize()
 
 
 def test_products_added_an_unknown_number_of_elements_apart_are_fused_too() -> None:
