@@ -38,6 +38,7 @@ from ...ir.loops.loop import (
     Stmt,
     Store,
 )
+from ...ir.symbolic.questions import is_unknown, value_of
 from ...wording import plural
 from ..kernels.evaluate import counter, load
 from ..kernels.loop_axes import nested
@@ -65,7 +66,8 @@ def lower_sort(
     s = Sorting.of(kernel, strides)
     if s.n <= RANK_LIMIT:
         return _ranks(s, target, tuning)
-    blocks = min(MAX_BLOCKS, -(-s.n // BLOCK)) if s.lines < FEW_LINES else 1
+    is_shared = s.lines < FEW_LINES and s.n > BLOCK
+    blocks = min(MAX_BLOCKS, -(-value_of(s.n) // BLOCK)) if is_shared else 1
     if s.lines < tuning.min_chunks:
         blocks = max(blocks, tuning.min_chunks)
     return _blocks(s, blocks) if blocks > 1 else _radix(s, tuning)
@@ -92,7 +94,7 @@ def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
     """A lane a line: its elements' ranks are counts of the elements before them."""
     work = s.n * (s.n + 8) // 4
     lanes = target.lanes(8)
-    chunk = Chunks(s.lines, min(work, 4096 / lanes), tuning.min_chunks, multiple=lanes)
+    chunk = Chunks(s.lines, min(value_of(work), 4096 / lanes), tuning.min_chunks, multiple=lanes)
     lane = Var("l", chunk.size)
     if s.lines > 1:
         body = _rank_line(s, chunk.first + var(lane))
@@ -106,10 +108,11 @@ def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
 
 
 def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
-    kind = UNROLL if s.n <= UNROLL_LIMIT else SERIAL
+    size = RANK_LIMIT if is_unknown(s.n) else s.n
+    kind = UNROLL if size <= UNROLL_LIMIT else SERIAL
     i, j = Var("i", s.n), Var("j", s.n)
     first = s.key(line, var(i))
-    keys, ranks = Buf("keys", first.dtype, s.n, REG), Buf("ranks", first.dtype, s.n, REG)
+    keys, ranks = Buf("keys", first.dtype, size, REG), Buf("ranks", first.dtype, size, REG)
     later = Buf("later", first.dtype, 1, REG)
     one, none = const(1, first.dtype), const(0, first.dtype)
     above = node(Op.LT, (load(keys, var(i)), load(keys, var(j))))  # equal elements keep their order
@@ -124,7 +127,7 @@ def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
         For(i, s.n, kind, [
             Store(keys, var(i), first),
             Alloc(later, 0),
-            For(j, s.n, kind, list(pair), base=Index(const=s.n) - var(i), total=s.n),  # j < i
+            For(j, s.n, kind, list(pair), base=var(i) * -1 + s.n, total=s.n),  # j < i
             Store(ranks, var(i), load(later, Index())),
         ]),
         For(i, s.n, kind, [Store(s.out.buf,
@@ -215,7 +218,7 @@ def _running_sums(axes: list[Var], counts: Buf, at: Index) -> list[Stmt]:
 def _radix(s: Sorting, tuning: Tuning) -> Lowered:
     """A chunk sorts whole lines; the digits of all passes are counted in one walk."""
     r = _Records(s)
-    chunk = Chunks(s.lines, float(s.n * r.passes * RECORD_WORK), tuning.min_chunks)
+    chunk = Chunks(s.lines, float(value_of(s.n) * r.passes * RECORD_WORK), tuning.min_chunks)
     line, i = chunk.position, Var("i", s.n)
     counts = Buf("counts", dt.int64, r.passes * BUCKETS, SCRATCH)
     word, _ = r.source(0, line, var(i))

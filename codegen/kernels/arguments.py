@@ -34,7 +34,9 @@ def with_arguments(lowered: Lowered, most_scratch: int, scope: Scope) -> Lowered
     phases = [made.loop(phase) for phase in loops.phases]
     if not made.arguments:
         return lowered
-    params = (*loops.params, *(Param(a.name, a) for a in made.arguments))
+    valued = len(lowered.params)  # the numbers of sites have no values yet
+    arguments = [Param(a.name, a) for a in made.arguments]
+    params = (*loops.params[:valued], *arguments, *loops.params[valued:])
     return replace(
         lowered,
         loops=replace(loops, phases=phases, params=params),

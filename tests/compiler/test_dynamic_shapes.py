@@ -75,6 +75,7 @@ CASES: dict[str, Case] = {
     "convolution": lambda n: F.conv2d(random(n, 1, 12, 12), KERNEL, padding=2).relu(),
     "pooled": lambda n: F.max_pool2d(random(n, 3, 12, 12), 2) + 1,
     "compared": lambda n: wf.where(random(n, 48) > 0, random(n, 48), 1),
+    "in order": lambda n: wf.sort(random(5, n), 1),
     "first greatest": lambda n: random(n, 24).argmax(0),
     "pooled along": lambda n: F.max_pool2d(random(2, 3, 2 * n, 8), 2) + 1,
     "part of joined": lambda n: wf.concat([random(n, 48), random(5, 48)])[:n] * 2,
@@ -87,7 +88,7 @@ CASES: dict[str, Case] = {
 # What the default run tries of each table.
 OFTEN = {
     "repeated", "rows", "softmax", "normalised", "counted", "joined", "chosen", "sum of columns",
-    "part", "padded", "convolution", "first greatest", "spectra", "singular values",
+    "part", "padded", "convolution", "in order", "first greatest", "spectra", "singular values",
     "wide, with an epilogue", "steps of sequences", "the gradient of weights",
     "causal", "with a mask, none of which are left in some rows", "the gradients of other keys",
     "images",
@@ -233,6 +234,9 @@ def test_systems_of_any_size_have_gradients_and_say_which_matrix_is_singular() -
 
     assert compiled(case, (40, 33, 64, 57)) == 2
     assert compiled(inverses, (4, 7, 3, 9)) == 2
+    assert (
+        compiled(lambda n: wf.linalg.solve(wf.eye(2) * 2, random(3, 2, n)), (17, 16, 32, 48)) <= 3
+    )
     stack = np.stack([np.eye(20, dtype=np.float32)] * 6)
     stack[4] = 0
     with pytest.raises(ValueError, match="4"):

@@ -215,6 +215,44 @@ def scans(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     return (x.cumsum(g.random.randrange(len(axes))), axes) if axes else None
 
 
+def sorts(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Values in order, or how far each is moved."""
+    if not axes:
+        return None
+    i = g.random.randrange(len(axes))
+    return (wf.sort(x, i) if g.random.random() < 0.5 else x + wf.argsort(x, i)), axes
+
+
+def finds(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Where the greatest elements are."""
+    i = g.random.randrange(len(axes)) if axes else 0
+    if not axes or not x.shape[i]:
+        return None
+    return wf.argmax(x, i) * 0.5, axes[:i] + axes[i + 1 :]
+
+
+def pools(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """The greatest mean of neighbours along the last axis."""
+    if len(axes) != 2 or x.shape[-1] < 2 or not x.size:
+        return None
+    return F.avg_pool1d(x, 2, stride=g.random.choice((1, 2))).max(-1), axes[:-1]
+
+
+def transforms(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Of the last axis, where its extent is known."""
+    if not axes or not isinstance(axes[-1], tuple) or not x.size:
+        return None
+    return wf.fft.fft(x).abs(), axes
+
+
+def systems(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Of equations, one for each row or with as many unknowns."""
+    if len(axes) < 2 or not x.size:
+        return None
+    matrix = g.leaf((axes[-2], axes[-2]))[0].tanh() + (x.shape[-2] + 1) * wf.eye(x.shape[-2])
+    return wf.linalg.solve(matrix, x), axes
+
+
 def convolves(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     """Along the last axis."""
     if len(axes) < 2 or not isinstance(axes[-2], tuple):
@@ -283,7 +321,8 @@ def repeats(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
 MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
     maps, maps, meets, meets, reduces, reduces, softmaxes, multiplies, multiplies_turned, turns,
     joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all, convolves, convolves,
-    kernel_gradients, attends, attends, steps, steps, repeats,
+    kernel_gradients, attends, attends, steps, steps, repeats, sorts, finds, pools, transforms,
+    systems,
 )  # fmt: skip
 
 
