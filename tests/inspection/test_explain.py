@@ -567,7 +567,7 @@ WORKLOADS = {
     "T1": lenet,
     "T3": mlp,
 }
-LARGE = ["T1", "T3"]
+LARGE = ["C3", "T1", "T3"]
 VECTOR = re.compile(r"^\s+v\w+\s.*%[yz]mm", re.M)
 
 
