@@ -58,13 +58,18 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What the default run leaves out is slow; and `-m slow` tries every property of Hypothesis
-    again, with more examples. All processes have the tests in one order."""
+    """What the default run leaves out is slow, and leaves before other plugins look at it; and `-m
+    slow` tries every property of Hypothesis again, with more examples. All processes have the tests
+    in one order."""
     items.sort(key=lambda item: item.path)
     for item in effort.superfluous(items):
         item.add_marker("slow")
     for item in filter(effort.is_property, items if config.option.markexpr == "slow" else ()):
         item.add_marker("slow")
+    if config.option.markexpr.startswith("not slow and "):
+        slow = {item for item in items if item.get_closest_marker("slow")}
+        config.hook.pytest_deselected(items=[*slow])
+        items[:] = [item for item in items if item not in slow]
 
 
 def pytest_collectstart() -> None:
@@ -73,7 +78,7 @@ def pytest_collectstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    _forget_what_is_there()
+    gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     gc.enable()
 

@@ -72,8 +72,12 @@ def postorder(
     """Every Node the roots need, operands first; a loop, not recursion."""
     done: dict[Node, None] = {}
     for root in roots:
-        for n in in_order(root, done.__contains__, needs):
-            done[n] = None
+        stack = [root]
+        while stack:
+            if missing := [o for o in needs(stack[-1]) if o not in done]:
+                stack.extend(reversed(missing))
+            else:
+                done[stack.pop()] = None
     return list(done)
 
 

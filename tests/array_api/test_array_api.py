@@ -298,7 +298,7 @@ FUNCTIONS = sorted(SIGNATURES.keys() - QUESTIONS)
 SHOWN = [name for name in FUNCTIONS if name in standard_cases.ELSEWHERE]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", [*SHOWN, *rarely(*(n for n in FUNCTIONS if n not in SHOWN))])
 def test_functions_agree_with_numpy(name: str) -> None:
     args, kwargs = arguments(name)
@@ -313,7 +313,7 @@ def test_functions_agree_with_numpy(name: str) -> None:
         np.testing.assert_allclose(y.numpy(), z, rtol=1e-6 if default else 1e-14, atol=1e-15)
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", OF_TWO)
 def test_one_operand_may_be_a_python_number(name: str) -> None:
     kind = int if "bitwise" in name else float

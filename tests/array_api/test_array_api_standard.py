@@ -161,7 +161,7 @@ def scale_of(name: str, args: Any) -> float:
     return min(greatest * greatest, 1e300) if name == "var" else greatest
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @given(data=st.data())

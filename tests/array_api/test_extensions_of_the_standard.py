@@ -39,7 +39,7 @@ def test_tolerances_may_be_arrays() -> None:
     assert xp.linalg.pinv(x, rtol=rtol)[:, 1, 1].tolist() == [10.0, 0.0]
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", sorted(set(NAMES) - cases.ELSEWHERE))
 @given(data=st.data())
 @examples(10, quick=3)

@@ -85,6 +85,7 @@ DIFFERENT: dict[str, Callable[[], list[Node]]] = {
 }
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_what_differs_is_lowered_anew(case: str, lowered: list[str]) -> None:
     program = compiled(DIFFERENT[case]())
@@ -98,6 +99,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, outputs: list[Node]) -> Compiled:
         return compiled(outputs)
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_twins_have_the_loops_that_each_has_alone(
     seed: int, lowered: list[str], monkeypatch: pytest.MonkeyPatch
@@ -116,6 +118,7 @@ def twins(seed: int) -> fuzz.Case:
     return fuzz.Case([*a.outputs, *b.outputs], a.env | b.env, [*a.exact, *b.exact])
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_twins_compute_what_each_does(seed: int) -> None:
     fuzz.compare_case(twins(seed), fuzz.Hits())

@@ -192,7 +192,7 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "case",
     [

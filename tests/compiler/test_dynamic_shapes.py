@@ -90,7 +90,8 @@ OFTEN = {
     "repeated", "rows", "softmax", "normalised", "counted", "joined", "chosen", "sum of columns",
     "part", "padded", "convolution", "in order", "first greatest", "spectra", "singular values",
     "wide, with an epilogue", "steps of sequences", "the gradient of weights",
-    "causal", "with a mask, none of which are left in some rows", "the gradients of other keys",
+    "causal", "the gradients of other keys",
+    "forwards", "nested", "branches", "means", "written in place", "gradients",
     "images",
 }  # fmt: skip
 
@@ -204,7 +205,7 @@ ATTENTION: dict[str, Case] = {
 @pytest.mark.parametrize("name", some_of(ATTENTION))
 def test_two_programs_attend_to_sequences_of_all_lengths(name: str) -> None:
     """Blocks of rows and of columns, whole and cut; several blocks of columns from 1025 on."""
-    sizes = (64, 67, 7, 16, 33, 257, 1025)
+    sizes = (64, 67, 7, 257, 1025)
     assert compiled(ATTENTION[name], sizes) == 2
 
 
@@ -218,8 +219,8 @@ def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
         assert key.grad is not None
         return key.grad
 
-    assert compiled(case, (48, 40, 31, 44)) == 3
-    assert compiled(case, (17, 12, 9, 16, 10, 14)) == 1
+    assert compiled(case, (48, 40, 31)) == 3
+    assert compiled(case, (17, 12, 9)) == 1
 
 
 def test_systems_of_any_size_have_gradients_and_say_which_matrix_is_singular() -> None:
@@ -375,10 +376,10 @@ STEPS: dict[str, Callable[[int, int], wf.Tensor]] = {
     "gradients": slopes_of_steps,
     "gradients in pieces": slopes_in_pieces,
 }
-LENGTHS = [(20, 30), (13, 33), (2, 17), (3, 40), (64, 24), (33, 24)]
+LENGTHS = [(20, 30), (13, 33), (2, 17), (64, 24)]
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", some_of(STEPS))
 def test_two_programs_run_loops_of_all_lengths_over_all_batches(name: str) -> None:
     """Even and odd numbers of iterations, after which carries that take turns lie elsewhere."""
     assert compiled(lambda size: STEPS[name](*size), LENGTHS) == 2
@@ -490,7 +491,7 @@ def test_the_arena_is_that_of_a_program_of_one_size(
     case: Case, programs: program_table.Programs
 ) -> None:
     sizes: list[int] = []
-    for n in (64, 67, 100, 257):
+    for n in (64, 67, 100):
         case(n).numpy()
         with mock.patch.object(program_table, "_programs", program_table.Programs()) as fresh:
             alone(case, n)
@@ -646,21 +647,14 @@ def test_a_cache_of_keys_grows_without_programs_of_its_own() -> None:
         attended = F.scaled_dot_product_attention(query, keys, values)
         return attended.reshape(1, 32), keys, values
 
-    def tokens(count: int, step: Callable[..., tuple[wf.Tensor, ...]]) -> list[bytes]:
-        state, out = (wf.ones(1, 32), wf.zeros(1, 2, 1, 16), wf.zeros(1, 2, 1, 16)), []
-        for _ in range(count):
-            state = step(*state)
-            out.append(state[0].numpy().tobytes())
-        return out
-
-    before = statistics["built"]
-    made = tokens(40, wf.jit(step))
+    before, jitted = statistics["built"], wf.jit(step)
+    states = [(wf.ones(1, 32), wf.zeros(1, 2, 1, 16), wf.zeros(1, 2, 1, 16))]
+    for _ in range(40):
+        states.append(jitted(*states[-1]))
     assert statistics["built"] - before <= 6, "few for 40 lengths"
-    with (
-        options.override(dynamic_shapes=False),
-        mock.patch.object(program_table, "_programs", program_table.Programs()),
-    ):
-        assert tokens(40, step) == made
+    for n in (1, 2, 5, 16, 17, 40):
+        own = alone(lambda n: step(*states[n - 1])[0], n)
+        assert own.tobytes() == states[n][0].numpy().tobytes(), n
 
 
 Batches = Iterable[tuple[Any, Any]]
@@ -701,7 +695,7 @@ def texts(*sizes: tuple[int, int]) -> Batches:
 
 
 TRAINING: dict[str, tuple[Callable[[], wf.nn.Module], Batches]] = {
-    "images": (Small, images(64, 67, 257, 20)),
+    "images": (Small, images(64, 67, 20)),
     "sentences": (Sentences, sentences((64, 20), (60, 23), (33, 17), (17, 60))),
     "texts": (Writer, texts((8, 90), (9, 43), (33, 50))),
     "an LSTM": (lambda: Reader(wf.nn.LSTM), texts((24, 30), (31, 19), (64, 100), (40, 2), (29, 7))),

@@ -88,6 +88,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("change", CHANGES)
 def test_another_graph_or_setting_is_another_program(
     new_process: Start, builds: list[str], change: str

@@ -9,6 +9,7 @@ import graphs as g
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from fuzz_networks import trained
 from fuzz_strict import TINY, compare_seed, compare_strictly
 from harness import compiled, inputs_of, leaf, normal_inputs
@@ -125,7 +126,7 @@ CASES: dict[str, Callable[[], list[Node]]] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CASES)
 def test_sums_have_the_bits_of_the_interpreter(name: str) -> None:
     outputs = CASES[name]()
@@ -177,8 +178,9 @@ def test_zeros_have_the_signs_of_the_interpreter(name: str) -> None:
 # ---------------------------------------------------------------- random graphs and networks
 
 
-def test_random_graphs_have_the_bits_of_the_interpreter() -> None:
-    for seed in range(8):
+@pytest.mark.parametrize("first", [0, *rarely(4)])
+def test_random_graphs_have_the_bits_of_the_interpreter(first: int) -> None:
+    for seed in range(first, first + 4):
         compare_seed(seed)
 
 

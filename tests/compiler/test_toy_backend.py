@@ -52,7 +52,7 @@ def is_quick(row: Row) -> bool:
     return dtype == "float32" or (dtype in ("int64", "bool") and name not in OF_FLOATS)
 
 
-@pytest.mark.thinned(to=30)
+@pytest.mark.thinned(to=15)
 @pytest.mark.parametrize(
     "row", [pytest.param(r, marks=[] if is_quick(r) else pytest.mark.slow, id=r.name) for r in ROWS]
 )

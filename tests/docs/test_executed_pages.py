@@ -16,7 +16,7 @@ from weft.codegen.llvm.target import host, named
 
 DOCS = ROOT / "docs"
 PAGES = [p for p in sorted(DOCS.glob("*.md")) if "\n<!-- prints" in p.read_text()]
-OFTEN = ("quick-start",)  # pages of a default run
+OFTEN = ("linear-algebra",)  # pages of a default run
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ def generation(cells: np.ndarray) -> np.ndarray:
     return ((neighbours == 3) | ((cells == 1) & (neighbours == 2))).astype(np.uint8)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(17, 32), (3, 3), (2, 5), (1, 1)])
 def test_generations_are_those_of_numpy(shape: tuple[int, int]) -> None:
     cells = (np.random.default_rng(0).random(shape) < 0.4).astype(np.uint8)
@@ -142,6 +143,7 @@ def test_all_run_at_the_smallest_sizes(size: str, capsys: pytest.CaptureFixture[
     assert len(capsys.readouterr().out.splitlines()) == 9
 
 
+@pytest.mark.slow
 def test_the_seed_decides_the_first_cells(capsys: pytest.CaptureFixture[str]) -> None:
     first, again, other = (
         simulate.main(["life", "--size", "64", "--steps", "3", "--seed", seed])

@@ -159,6 +159,7 @@ def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     assert straight.read_bytes() == parts.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_a_text_with_other_characters_is_refused(tmp_path: Path) -> None:
     texts = {name: tmp_path / name for name in ("one", "other")}
     texts["one"].write_text(TEXT)

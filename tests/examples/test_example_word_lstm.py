@@ -157,6 +157,7 @@ def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert outputs[0] == outputs[1] != outputs[2]
 
 
+@pytest.mark.slow
 def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     straight, parts = tmp_path / "straight", tmp_path / "parts"
     example.main([*SMALL, "--epochs", "4", "--checkpoint", str(straight)])

@@ -44,6 +44,7 @@ def test_main_reports_each_epoch_and_returns_the_accuracy(
     assert lines[3] == f"test accuracy: {100 * result:.2f} %" and len(lines) == 4
 
 
+@pytest.mark.slow
 def test_the_seed_fixes_the_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,6 +56,7 @@ def test_the_seed_fixes_the_run(
     assert losses[0] == losses[1] != losses[2]
 
 
+@pytest.mark.slow
 def test_two_epochs_and_two_more_are_four(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
     straight, parts = tmp_path / "straight", tmp_path / "parts"

@@ -8,16 +8,16 @@ import fuzz_sizes
 import pytest
 from effort import rarely
 
-SEEDS = 40
+SEEDS = 42
 
 
-@pytest.mark.parametrize("first", [0, *rarely(*range(5, SEEDS, 5))])
+@pytest.mark.parametrize("first", [0, *rarely(*range(3, SEEDS, 3))])
 def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
-    assert [fuzz_sizes.differing(seed) for seed in range(first, first + 5)] == [[]] * 5
+    assert [fuzz_sizes.differing(seed) for seed in range(first, first + 3)] == [[]] * 3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(SEEDS, 1040, 100))
+@pytest.mark.parametrize("first", range(SEEDS, 1042, 100))
 def test_bits_of_a_thousand_more(first: int) -> None:
     assert {s: d for s in range(first, first + 100) if (d := fuzz_sizes.differing(s))} == {}
 

@@ -79,7 +79,7 @@ def test_every_derivative_has_a_rule() -> None:
     assert set(BACKWARD) == set(gradient.DIFFERENTIABLE)
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY).split())
 def test_the_formula_of_a_step_gives_its_value(text: str) -> None:
     steps = expression(text, x="[0.25, 0.5, 0.75]:float64", y="[0.9, 0.5, 0.3]:float64")
@@ -90,7 +90,7 @@ def test_the_formula_of_a_step_gives_its_value(text: str) -> None:
             )
 
 
-@pytest.mark.thinned(to=18)
+@pytest.mark.thinned(to=9)
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY).split())
 def test_the_formula_of_a_gradient_gives_its_value(text: str) -> None:
     steps = expression(text, x="[0.25, 0.5, 0.75]:float64", y="[0.9, 0.5, 0.3]:float64")
@@ -99,7 +99,7 @@ def test_the_formula_of_a_gradient_gives_its_value(text: str) -> None:
         np.testing.assert_allclose(found * np.ones_like(share.value), share.value, rtol=1e-6)
 
 
-@pytest.mark.thinned(to=7)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY + " " + MOVED).split())
 def test_the_shares_of_a_gradient_add_up_to_it(text: str) -> None:
     whole = text if "<" in text else f"{text} + x.sum() * 0.5"
@@ -144,7 +144,7 @@ def test_the_table_has_nearly_all_ops() -> None:
     }
 
 
-@pytest.mark.thinned(to=14)
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("op", sorted(ROWS))
 def test_every_op_can_be_drawn(op: str) -> None:
     row = ROWS[op]
@@ -366,6 +366,7 @@ def pictures(
         yield count, edges, found, boxes
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", FORMS)
 def test_boxes_stand_apart_and_inside(form: str) -> None:
     for _, _, found, boxes in pictures(form):
@@ -373,6 +374,7 @@ def test_boxes_stand_apart_and_inside(form: str) -> None:
         assert all(0 <= x < found.along and 0 <= y < found.across for box in boxes for x, y in box)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", FORMS)
 def test_lines_touch_no_box_but_their_ends(form: str) -> None:
     for _, edges, found, boxes in pictures(form):
@@ -381,6 +383,7 @@ def test_lines_touch_no_box_but_their_ends(form: str) -> None:
             assert touched <= {whose} | {b for a, b in edges if a == whose}
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", FORMS)
 def test_lines_of_two_boxes_meet_only_to_cross(form: str) -> None:
     for _, _, found, _ in pictures(form):
@@ -392,6 +395,7 @@ def test_lines_of_two_boxes_meet_only_to_cross(form: str) -> None:
                 assert not any(cell in end for end in ends)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_edge_is_a_path_that_ends_in_an_arrow(form: str) -> None:
     for _, edges, found, boxes in pictures(form):

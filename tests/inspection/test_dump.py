@@ -128,6 +128,7 @@ def test_jitted_functions_are_dumped_for_arguments_and_for_their_last_call(tmp_p
     assert "[7]" in read(wf.dump(f, tmp_path / "b"), "graph.txt")
 
 
+@pytest.mark.slow
 def test_a_module_called_on_its_inputs_is_dumped(tmp_path):
     net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
     assert "reduce_add" in read(wf.dump(net(randn(3, 8)), tmp_path), "graph.txt")
@@ -238,6 +239,7 @@ def test_rewrites_are_listed_with_their_rule_line_before_and_after(tmp_path):
     assert "\nsimplify: 1 rewrite\n" in text and re.search(entry, text, re.M)
 
 
+@pytest.mark.slow
 def test_sums_that_become_one_are_among_the_rewrites(tmp_path):
     x, weight = randn(2, 3, 12, 12).requires_grad_(), randn(4, 3, 3, 3)
     y = nn.functional.conv2d(x, weight).square().sum()

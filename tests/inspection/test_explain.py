@@ -121,6 +121,7 @@ def test_what_computes_gradients_is_marked():
     assert (line, True) in [(s.line, s.gradient) for s in last.sources]
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     ("build", "flops"),
     [
@@ -156,7 +157,7 @@ def of_transposed(channels, size, stride, **settings):
     return kernel.flops, y.shape[2] * y.shape[3]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 3), (3, 2), (4, 2), (2, 3)])
 def test_terms_that_are_left_out_are_no_flops(size, stride):
     """Each input element is multiplied by each weight once, but for the terms beyond the edges,
@@ -237,6 +238,7 @@ def test_what_is_read_of_a_small_part_is_no_more_than_that():
 X = 32 * 32 * 4  # bytes of a matrix
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize(
     ("make", "nbytes", "flops"),
     [
@@ -567,7 +569,7 @@ WORKLOADS = {
     "T1": lenet,
     "T3": mlp,
 }
-LARGE = ["T1", "T3"]
+LARGE = ["C3", "T1", "T3"]
 VECTOR = re.compile(r"^\s+v\w+\s.*%[yz]mm", re.M)
 
 

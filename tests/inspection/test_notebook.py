@@ -59,6 +59,7 @@ SMALL: dict[str, tuple[Callable[[], wf.Tensor], str]] = {
 }
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("kind", SMALL)
 def test_a_cell_shows_values_that_are_little_work_and_computes_nothing_else(kind: str) -> None:
     make, text = SMALL[kind]

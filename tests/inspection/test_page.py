@@ -51,6 +51,7 @@ def test_the_document_itself_is_not_changed() -> None:
     assert document == documents.document(documents.program(1))
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_stay_data(name: str) -> None:
     program = documents.program(1, name=name, report=name)

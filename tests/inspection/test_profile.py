@@ -139,6 +139,7 @@ def test_its_kernels_are_those_of_explain() -> None:
     )
 
 
+@pytest.mark.slow
 def test_tensors_stay_lazy() -> None:
     x = LAZY["products"]()
     before = program_table.statistics["runs"]
@@ -487,6 +488,7 @@ def test_a_gpu_program_is_profiled() -> None:
     assert y._storage is None and "cuda:0: " in str(p)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_step_on_a_gpu_changes_nothing() -> None:
     device()

@@ -100,6 +100,7 @@ def rendered(report: Report, width: int, encoding: str = "utf-8") -> str:
     return raw.getvalue().decode()
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_tables_fit_every_terminal(width: int) -> None:
     report = step()

@@ -107,6 +107,7 @@ def test_index_out_of_range_raises(wrong: int) -> None:
         _on(Op.SCATTER, np.zeros(2), np.array([0, wrong]), arg=((0,), (3,)))
 
 
+@pytest.mark.slow
 def test_long_chain_runs_and_drops_values() -> None:
     x = graph.leaf(next(SERIAL), dt.float32, (1000,))
     y = x

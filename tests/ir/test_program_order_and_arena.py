@@ -421,6 +421,7 @@ def test_a_value_that_a_body_knows_is_not_read_again(name: str) -> None:
         assert_same_bits(got[2:], wanted[2:])
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "build",
     [

@@ -95,6 +95,7 @@ CERTAIN: list[Callable[[], wf.Tensor]] = [
 ]
 
 
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize("number", range(len(CERTAIN)))
 def test_indices_in_range_by_construction_have_no_check(number: int) -> None:
     t = CERTAIN[number]()

@@ -132,7 +132,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", GRADIENTS)
 @pytest.mark.parametrize("target", ["host", "avx2", "sse2"])
 def test_input_gradients(name: str, target: str) -> None:
@@ -146,6 +146,7 @@ def test_input_gradients(name: str, target: str) -> None:
 INTERPRETED = ["odd", "dilated", "gaps", "groups", "depthwise with gaps"]
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "name", [*INTERPRETED, *rarely(*(name for name in GRADIENTS if name not in INTERPRETED))]
@@ -157,6 +158,7 @@ def test_loops_of_input_gradients(name: str) -> None:
     np.testing.assert_allclose(got, np.asarray(oracle(outputs, env)[0]), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", [dt.float64, dt.float16, dt.bfloat16])
 def test_dtypes(dtype: dt.DType) -> None:

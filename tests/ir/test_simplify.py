@@ -476,6 +476,7 @@ def test_replacements_keep_the_site() -> None:
     assert after.op is Op.MUL and after.site == ("user.py", 5)
 
 
+@pytest.mark.slow
 def test_twenty_thousand_nodes_in_seconds() -> None:
     y = X
     for i in range(7_000):

@@ -24,7 +24,7 @@ def normal(*shape: int) -> np.ndarray:
     return random.standard_normal(shape, dtype=np.float32)
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("shape", "axes"),
     [
@@ -105,7 +105,7 @@ def test_mean_and_variance_read_memory_once(shape: tuple[int, ...], axes: tuple[
     assert np.allclose(t.mean(axis=axes).numpy(), x.mean(axis=axes, dtype=np.float64), atol=1e-6)
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 @pytest.mark.parametrize(
     ("shape", "axes"),

@@ -73,7 +73,7 @@ def _check_vjp(
     return pulled
 
 
-@pytest.mark.thinned(to=70)
+@pytest.mark.thinned(to=35)
 @pytest.mark.parametrize("row", SMOOTH, ids=lambda r: r.name)
 def test_first_and_second_derivative_equal_central_differences(row: Row) -> None:
     rng = _seed(row)
@@ -172,6 +172,7 @@ MASKED = {
 }
 
 
+@pytest.mark.thinned(to=14)
 @pytest.mark.parametrize("name", MASKED)
 @pytest.mark.parametrize("outside", [0.0, -1.0, np.nan, -np.inf])
 def test_masked_out_branch_contributes_exactly_zero(name: str, outside: float) -> None:
@@ -361,6 +362,7 @@ def test_gather_that_may_repeat_a_row_scatters() -> None:
 # ---------------------------------------------------------------- size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [5_000, *rarely(50_000)])
 def test_many_thousands_of_nodes_without_recursion(steps: int) -> None:
     x = _leaf(2)

@@ -315,7 +315,7 @@ def test_a_changed_signature_is_explained(
 # ---------------------------------------------------------------- Python numbers
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "dtype",
     [wf.int32, wf.int64, wf.uint8, wf.float16, wf.bfloat16, wf.float32, wf.float64, wf.bool_],
@@ -541,6 +541,7 @@ KEEPERS: list[Callable[[wf.Tensor], Any]] = [
 ]
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("keep", KEEPERS)
 def test_an_update_that_cannot_be_in_place_leaves_old_values_alone(
     keep: Callable[[wf.Tensor], Any],

@@ -73,7 +73,7 @@ def equal(a: Any, b: Any) -> None:
     np.testing.assert_array_equal(a.numpy(), b.numpy(), strict=True)
 
 
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -124,7 +124,7 @@ class Open(nn.Module):
         return x - self.shift
 
 
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -284,7 +284,7 @@ WHOLE: list[Callable[[int, wf.Tensor], Any]] = [
 ]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("use", range(len(USES) + len(WHOLE)))
 def test_a_number_that_changes_is_one_to_python(use: int) -> None:
     """Whatever is done with it: the results are those of the function without jit."""

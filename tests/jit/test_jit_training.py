@@ -338,7 +338,7 @@ class Failing:
 GOOD, BAD = np.array([0, 5, 3]), np.array([0, 6, 3])
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("steps", [0, 1, 2, 3], ids=lambda n: f"after {n} steps")
 @pytest.mark.parametrize("how", ["key", "interrupt", "index"])
 def test_a_step_that_fails_changes_nothing(how: str, steps: int) -> None:

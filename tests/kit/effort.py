@@ -73,14 +73,21 @@ def _left_out(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 def _unlike(cases: Sequence[pytest.Item], count: int) -> list[pytest.Item]:
     """All but so many that have few values in common and lie far apart in the list."""
+    if len(cases) <= count:
+        return []
     shown = [_shown(case) for case in cases]
-    away = [len(cases)] * len(cases)  # from the nearest chosen one
-    counts: Counter[Hashable] = Counter()
+    showing: dict[Hashable, list[int]] = defaultdict(list)
+    for k, values in enumerate(shown):
+        for value in values:
+            showing[value].append(k)
+    common = [0] * len(cases)  # with those chosen
+    away = [len(cases)] * len(cases)  # from the nearest of them
     left = [*range(len(cases))]
-    for _ in range(min(count, len(cases))):
-        best = min(left, key=lambda k: (sum(counts[v] for v in shown[k]), -away[k]))
+    for _ in range(count):
+        best = min(left, key=lambda k: (common[k], -away[k]))
         left.remove(best)
-        counts.update(shown[best])
+        for k in (k for value in shown[best] for k in showing[value]):
+            common[k] += 1
         away = [min(distance, abs(k - best)) for k, distance in enumerate(away)]
     return [cases[k] for k in left]
 

@@ -22,7 +22,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from difflib import ndiff
 from pathlib import Path
@@ -30,7 +30,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import weft as wf
-from cuda_texts import collecting
 from weft import options
 from weft.__main__ import main as command_line
 
@@ -111,7 +110,7 @@ def run(
     """The page with the outputs of now, and each of them."""
     text = page.read_text()
     settings = options.override(num_threads=2, target=target(text))
-    with TemporaryDirectory() as folder, inside(Path(folder)), collecting("sm_90a"), settings:
+    with TemporaryDirectory() as folder, inside(Path(folder)), gpu(text), settings:
         script = Path(folder) / f"{page.stem}.py"
         script.write_text(
             "".join(
@@ -123,6 +122,15 @@ def run(
         wf.manual_seed(0)
         started = Run(script, HELPERS if helpers is None else helpers)
         return BLOCK.sub(started.block, text), started.outputs
+
+
+def gpu(text: str) -> AbstractContextManager[Any]:
+    """In which a page that names a GPU finds one, whose kernels are texts."""
+    if "cuda" not in text:
+        return nullcontext()
+    from cuda_texts import collecting
+
+    return collecting("sm_90a")
 
 
 def target(text: str) -> str:

@@ -62,7 +62,7 @@ def function(name: str) -> Callable[..., wf.Tensor]:
     return partial(getattr(F, name.split(maxsplit=1)[0]), **ALL[name][0])
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", ALL)
 def test_values_and_slopes(name: str) -> None:
     x = np.array([-7.0, -3.2, -1.5, -0.4, 0.25, 0.7, 1.9, 3.4, 8.0])
@@ -90,6 +90,7 @@ SLOPES: dict[
 }
 
 
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("name", SLOPES)
 def test_slopes_where_pieces_meet(name: str) -> None:
     settings, slopes = SLOPES[name]
@@ -98,7 +99,7 @@ def test_slopes_where_pieces_meet(name: str) -> None:
     np.testing.assert_allclose(x.grad.numpy(), list(slopes.values()), rtol=1e-14)
 
 
-@pytest.mark.thinned(to=9)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize(
     "name", sorted(set(ALL) - {"softmax", "log_softmax", "softmin", "gelu tanh"})
 )  # that cubes x
@@ -172,7 +173,7 @@ LAYERS: dict[nn.Module, tuple[str, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thinned(to=11)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("layer", LAYERS, ids=repr)
 def test_a_layer_passes_its_settings_on(layer: nn.Module) -> None:
     name, settings = LAYERS[layer]

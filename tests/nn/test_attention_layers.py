@@ -43,6 +43,7 @@ def test_attention() -> None:
     derivative_holds(F.scaled_dot_product_attention, q, k, v)
 
 
+@pytest.mark.slow
 def test_heads_of_the_query_share_those_of_key_and_value() -> None:
     q, k, v = normal(2, 6, 3, 4), normal(2, 2, 5, 4, seed=1), normal(2, 2, 5, 4, seed=2)
     expected = attention_reference(q, np.repeat(k, 3, 1), np.repeat(v, 3, 1))

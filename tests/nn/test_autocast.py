@@ -119,7 +119,7 @@ def test_products_are_lowered(name: str, low: wf.DType) -> None:
     )
 
 
-@pytest.mark.thinned(to=16)
+@pytest.mark.thinned(to=8)
 @HALVES
 @pytest.mark.parametrize("name", WIDENED)
 def test_what_would_lose_too_much_is_widened(name: str, low: wf.DType) -> None:
@@ -339,6 +339,7 @@ def test_jitted_function_is_compiled_for_the_state_of_the_call() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_jit_gives_what_is_computed_without_it() -> None:
     model = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
     x = draw(5, 6)

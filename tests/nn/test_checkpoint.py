@@ -81,7 +81,7 @@ def test_a_model_its_optimiser_and_values_come_back(path: Path) -> None:
         }
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tensors_of_every_dtype_come_back_bit_for_bit(path: Path, dtype: str) -> None:
     given = {
@@ -257,6 +257,7 @@ DAMAGES: list[Callable[[bytes], bytes]] = [
 ]
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_changes_nothing(path: Path, damage: Callable[[bytes], bytes]) -> None:
     nn.save(path, model=network(), epoch=3)

@@ -23,7 +23,7 @@ HOW = [
 ]  # stride, padding, output_padding, groups, dilation
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_a_transposed_convolution_is_the_gradient_of_one_by_its_images(
     how: tuple[int, ...],
@@ -105,7 +105,7 @@ def test_weights_begin_within_torchs_bound() -> None:
     assert np.abs(layer.weight.numpy()).max() > 0.9 * bound
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("layer", "x"),
     [
@@ -234,7 +234,7 @@ def cells(n: int, size: int) -> list[slice]:
     return [slice(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("size", [(3, 4), (7, 2), (1, 1), (9, 5)], ids=str)
 def test_adaptive_pools(size: tuple[int, int]) -> None:
     x = normal(2, 3, 7, 6)

@@ -48,7 +48,7 @@ def conv_reference(
 CONVS = [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1), (2, 1, 2, 4), (1, 1, 1, 4), (3, 0, 1, 2)]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("stride", "pad", "dilation", "groups"), CONVS)
 def test_conv2d(stride: int, pad: int, dilation: int, groups: int) -> None:
     x, w, b = normal(2, 4, 7, 6), normal(8, 4 // groups, 3, 2, seed=1), normal(8, seed=2)
@@ -135,7 +135,7 @@ def pool_reference(x: Array, k: int, s: int, f: Callable[..., Array]) -> Array:
     return np.moveaxis(np.array(cells), (0, 1), (2, 3))
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("k", "s", "pad"), [(2, 2, 0), (3, 2, 0), (2, 1, 1), (3, 3, 1)])
 def test_pools(k: int, s: int, pad: int) -> None:
     x = normal(2, 3, 6, 7)
@@ -402,6 +402,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_dropout_layers_work_while_training_only(layer: type[nn.Module]) -> None:
     x, dropout = LAYERS[layer], layer(0.5)

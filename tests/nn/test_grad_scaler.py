@@ -62,7 +62,7 @@ BAD = {"infinity": wf.tensor([0.5, float("inf"), 2.0]), "nan": wf.tensor([float(
 # ------------------------------------------------------------ steps that are made
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @LAZY_AND_JIT
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_scaled_step_is_the_step_without_scale(name: str, how: Any) -> None:
@@ -107,7 +107,7 @@ def test_several_losses_are_scaled_alike() -> None:
 # ------------------------------------------------------------ steps that are skipped
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @LAZY_AND_JIT
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("name", OPTIMIZERS)

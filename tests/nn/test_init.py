@@ -97,7 +97,7 @@ CASES: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[Array], None]
 }
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_distribution_is_the_one_named(case: str) -> None:
     fill, check = CASES[case]
@@ -107,7 +107,7 @@ def test_the_distribution_is_the_one_named(case: str) -> None:
     check(flat(p))
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_values_have_the_dtype_of_the_tensor(dtype: str) -> None:
     wf.manual_seed(5)
@@ -127,7 +127,7 @@ def test_constants() -> None:
     np.testing.assert_array_equal(init.eye_(wf.full((3, 2), 7.0)).numpy(), np.eye(3, 2))
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (3, 2, 4), (5, 5)])
 def test_orthogonal_rows_or_columns(shape: tuple[int, ...]) -> None:
     wf.manual_seed(2)

@@ -91,6 +91,7 @@ def test_a_scaled_step_is_made_once_or_not_at_all(
     assert training.state()[3]["scale"] < 1e30
 
 
+@pytest.mark.thinned(to=1)
 @ERRORS
 @POINTS
 def test_each_call_of_a_scaler_is_whole(error: type[BaseException], points: int) -> None:
@@ -263,6 +264,7 @@ def test_a_checkpoint_is_the_old_file_or_the_new_one(
     assert nn.load(path)["count"] == 2
 
 
+@pytest.mark.thinned(to=1)
 @ERRORS
 @POINTS
 def test_a_checkpoint_is_loaded_whole_or_not_at_all(
@@ -362,6 +364,7 @@ def test_an_error_of_a_users_hook_leaves_the_step_undone(
     assert optimizer.steps == [2, 2]
 
 
+@pytest.mark.thinned(to=1)
 @ERRORS
 @POINTS
 def test_a_step_with_mean_gradients_is_whole(error: type[BaseException], points: int) -> None:

@@ -118,7 +118,7 @@ def test_the_settings_of_a_layer_are_those_of_its_function(kind: type[nn.Module]
     assert not own.keys() & vars(kind).keys()  # an attribute is a layer's own
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", SAME)
 def test_a_layer_is_its_function(name: str) -> None:
     layer, function, shape = SAME[name]

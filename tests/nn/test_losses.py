@@ -15,6 +15,7 @@ from weft import nn
 from weft.nn import functional as F
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
 def test_cross_entropy(dtype: type) -> None:
     x, y = normal(5, 4) * 3, np.array([0, 3, 1, 1, 2], dtype)
@@ -192,6 +193,7 @@ def test_labels_that_cannot_be_ignored_cost_no_kernel() -> None:
     assert kernels(np.zeros(6, np.int64)) == 4  # how many labels count
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_cross_entropy_of_probabilities(smoothing: float) -> None:
     x, w = normal(2, 4, 3), np.array([0.5, 2.0, 1.0, 0.0])
@@ -251,6 +253,7 @@ DISTANCES: dict[str, tuple[dict[str, float], Callable[[Array], Array]]] = {
 }
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", DISTANCES)
 def test_distances(name: str) -> None:
     settings, reference = DISTANCES[name]
@@ -457,7 +460,7 @@ LAYERS: dict[str, tuple[nn.Module, Callable[..., wf.Tensor], tuple[Any, ...]]] =
 }
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_passes_its_settings_on(name: str) -> None:
     layer, function, arrays = LAYERS[name]

@@ -133,7 +133,7 @@ LOSSES: dict[str, Case] = {
 }
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(name: str) -> None:
     loss, layer, arrays, each = LOSSES[name]

@@ -461,7 +461,7 @@ def test_layers_say_what_they_expect() -> None:
         nn.Module()(1)
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16, wf.float64])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_another_dtype_keeps_the_parameters(dtype: wf.DType, lazy: bool) -> None:

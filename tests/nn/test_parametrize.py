@@ -157,6 +157,8 @@ def test_spectral_norm(name: str) -> None:
     np.testing.assert_allclose(found, before / greatest, rtol=1e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("jitted", [False, True])
 def test_each_access_in_training_mode_goes_on_with_the_power_method(jitted: bool) -> None:
     layer = spectral_norm(linear().double())

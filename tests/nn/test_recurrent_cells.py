@@ -47,7 +47,7 @@ def features(*shape: int) -> Array:
     return np.random.default_rng(2).standard_normal(shape)
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("batch", [(BATCH,), ()], ids=["batch", "one"])
 @pytest.mark.parametrize("name", CELLS)
@@ -85,6 +85,7 @@ def test_gradients_go_through_all_steps(name: str) -> None:
     wf.check_grad(last, xs, *(w.detach() for w in weights))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", CELLS)
 def test_jitted_steps_have_the_same_bits(name: str) -> None:

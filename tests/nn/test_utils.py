@@ -146,6 +146,7 @@ def test_clipping_joins_the_one_program_of_a_step() -> None:
     assert statistics["runs"] - before == 1
 
 
+@pytest.mark.slow
 def test_a_clipped_step_has_the_same_bits_lazy_and_jitted() -> None:
     results = []
     for wrapper in (wf.jit, lambda f: f):

@@ -63,6 +63,7 @@ def test_values(name: str) -> None:
     close(function(wf.tensor(X)), expected, 1e-10)
 
 
+@pytest.mark.slow
 def test_a_transposed_convolution_is_the_gradient_of_one_by_its_images() -> None:
     x, w = wf.tensor(normal(2, 4, 3, 2, 3)), wf.tensor(normal(4, 3, 2, 3, 2))
     out = F.conv_transpose3d(x, w, None, 2, (0, 1, 0), (1, 0, 0))
@@ -71,6 +72,7 @@ def test_a_transposed_convolution_is_the_gradient_of_one_by_its_images() -> None
     close(out, expected.numpy())
 
 
+@pytest.mark.slow
 def test_gradients() -> None:
     x, w = wf.tensor(normal(1, 2, 2, 3, 3)), wf.tensor(normal(2, 2, 2, 2, 1, seed=1))
     wf.check_grad(lambda x, w: F.conv3d(x, w, stride=(1, 2, 1), padding=1), x, w)

@@ -126,7 +126,8 @@ def check(attempts: Iterator[Callable[[], Any]]) -> int:
 
 
 STEP = pytest.mark.parametrize("step", [3, *rarely(1)])
-MADE_SLOWLY = ("Transformer", "TransformerDecoderLayer")  # with the arguments of an encoder's layer
+# with the arguments of an encoder's layer
+MADE_SLOWLY = ("Transformer", "TransformerDecoderLayer", "TransformerEncoderLayer")
 
 
 @pytest.mark.thinned(to=4)

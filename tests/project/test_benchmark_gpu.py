@@ -69,6 +69,7 @@ def test_a_wrong_result_is_not_timed(scripts: None, monkeypatch: pytest.MonkeyPa
     assert row["seconds"] == {} and row["failed"]["weft"].startswith("ArithmeticError: off by ")
 
 
+@pytest.mark.slow
 def test_without_a_gpu_the_script_says_what_is_missing() -> None:
     hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     run = subprocess.run(

@@ -4,6 +4,7 @@ of the environment."""
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import weft as wf
@@ -263,61 +265,60 @@ print((now() - start) / numpys)
     assert any(float(run(code, **bytecode).stdout) < 1 for _ in range(10))
 
 
-def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
-    cache_dir = tmp_path / "cache"
-    code = "import weft; print(' '.join(sys.modules))"
-    modules = set(run(code, WEFT_CACHE_DIR=str(cache_dir), HOME=str(tmp_path)).stdout.split())
-    assert not modules & {
-        "socket",
-        "ssl",
-        "http.client",
-        "pycuda",
-        "sklearn",
-        "scipy",
-        "torch",
-        "tqdm",
-        "pooch",
-    }
-    assert "llvmlite.binding" not in modules and not [
-        m for m in modules if m.startswith("weft.codegen")
-    ]
-    assert list(tmp_path.iterdir()) == []
+IMPORTS = """
+import json, os, numpy
+opened, threads = [], lambda: len(os.listdir('/proc/self/task'))
+sys.addaudithook(lambda name, args: name == 'open' and opened.append(str(args[0])))
+told = {'threads': [threads()]}
+import weft
+told |= {'threads': [*told['threads'], threads()], 'modules': [*sys.modules], 'opened': [*opened]}
+import weft.nn
+told['modules of nn'] = [*sys.modules]
+from weft.runtime.native import native_text
+native_text('linux', 'x86_64')
+print(json.dumps(told | {'opened then': opened}))
+"""
+OTHERS = {
+    "matplotlib",
+    "sklearn",
+    "scipy",
+    "safetensors",
+    "mpi4py",
+    "pooch",
+    "tqdm",
+    "torch",
+    "pycuda",
+    "llvmlite.binding",
+}
 
 
-def test_import_reads_no_text_of_native_code() -> None:
-    watch = (
-        "opened = []; sys.addaudithook(lambda name, args: name == 'open' and"
-        " opened.append(args[0])); "
-    )
-    end = "; print(*{str(path)[-4:] for path in opened})"
-    read = "; from weft.runtime.native import native_text; native_text('linux', 'x86_64')"
-    before, after = run(f"{watch}import weft{end}{read}{end}").stdout.splitlines()
-    assert ".ll" not in before and "l.ll" in after
+@pytest.fixture(scope="module")
+def importing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process that imports the package, and then nn, tells; and what is in its home then."""
+    home = tmp_path_factory.mktemp("home")
+    done = run(IMPORTS, WEFT_CACHE_DIR=str(home / "cache"), HOME=str(home))
+    return json.loads(done.stdout) | {"home": [*home.iterdir()]}
 
 
-def test_importing_nn_loads_no_optional_package() -> None:
-    code = (
-        "import weft; print('weft.nn' in sys.modules); import weft.nn; print(' '.join(sys.modules))"
-    )
-    early, modules = run(code).stdout.split("\n", 1)
-    assert early == "False"  # it is loaded when it is first asked for
-    optional = {
-        "matplotlib",
-        "sklearn",
-        "scipy",
-        "safetensors",
-        "mpi4py",
-        "pooch",
-        "tqdm",
-        "torch",
-        "llvmlite.binding",
-    }
-    assert not optional & set(modules.split())
+def test_import_touches_no_network_gpu_or_cache(importing: dict[str, Any]) -> None:
+    modules = {*importing["modules"]}
+    assert not modules & (OTHERS | {"socket", "ssl", "http.client"})
+    assert not [m for m in modules if m.startswith("weft.codegen")]
+    assert importing["home"] == []
 
 
-def test_import_starts_no_thread() -> None:
-    count = "print(len(os.listdir('/proc/self/task')))"
-    numpys, ours = run(f"import numpy, os; {count}; import weft; {count}").stdout.split()
+def test_import_reads_no_text_of_native_code(importing: dict[str, Any]) -> None:
+    assert not [path for path in importing["opened"] if path.endswith(".ll")]
+    assert [path for path in importing["opened then"] if path.endswith(".ll")]
+
+
+def test_importing_nn_loads_no_optional_package(importing: dict[str, Any]) -> None:
+    assert "weft.nn" not in importing["modules"]  # it is loaded when it is first asked for
+    assert not OTHERS & {*importing["modules of nn"]}
+
+
+def test_import_starts_no_thread(importing: dict[str, Any]) -> None:
+    numpys, ours = importing["threads"]
     assert numpys == ours
 
 

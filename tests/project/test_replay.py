@@ -120,6 +120,7 @@ def test_the_texts_of_a_program_say_nothing_of_its_run(texts: ModuleType, tmp_pa
         assert all(text.strip() for text in kernel.values()) and "# " not in kernel["assembly"]
 
 
+@pytest.mark.slow
 def test_another_constant_is_found_in_its_kernel_alone(texts: ModuleType, tmp_path: Path) -> None:
     found = texts.changes(dumped(texts, tmp_path / "a", 2.5), dumped(texts, tmp_path / "b", 3.5))
     (kernel,) = [c for c in found if c.where != "program"]

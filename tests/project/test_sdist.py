@@ -70,7 +70,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(held, source, top / "wheel")
 
 
-def test_the_source_holds_every_file_of_the_checkout(built: Built) -> None:
+def test_what_is_distributed(built: Built) -> None:
+    """One test, so that one process of a run builds it."""
+    the_source_holds_every_file_of_the_checkout(built)
+    the_wheel_holds_the_package_alone(built)
+    the_metadata_name_licence_authors_and_pythons(built)
+
+
+def the_source_holds_every_file_of_the_checkout(built: Built) -> None:
     made = {
         "PKG-INFO",
         "setup.cfg",
@@ -79,7 +86,7 @@ def test_the_source_holds_every_file_of_the_checkout(built: Built) -> None:
     assert files(built.source) - made == built.held - made
 
 
-def test_the_wheel_holds_the_package_alone(built: Built) -> None:
+def the_wheel_holds_the_package_alone(built: Built) -> None:
     folders = {
         "array_api",
         "codegen",
@@ -109,7 +116,7 @@ def test_the_wheel_holds_the_package_alone(built: Built) -> None:
     }
 
 
-def test_the_metadata_name_licence_authors_and_pythons(built: Built) -> None:
+def the_metadata_name_licence_authors_and_pythons(built: Built) -> None:
     told = Parser().parsestr((built.source / "PKG-INFO").read_text())
     assert (told["License-Expression"], told["License-File"], told["Author"]) == (
         "Apache-2.0",

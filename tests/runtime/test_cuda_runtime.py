@@ -167,6 +167,7 @@ def test_what_is_missing_is_looked_for_once(
         with_pycuda(monkeypatch, StandInPycuda(1))
 
 
+@pytest.mark.slow
 def test_importing_weft_looks_for_nothing() -> None:
     code = "import sys, weft; assert not [m for m in sys.modules if 'cuda' in m], sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

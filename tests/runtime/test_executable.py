@@ -213,6 +213,7 @@ def scale(kernels, chunks, parallel=True, steps=1):
     return executable(program(calls, 1, 1, size * (steps - 1)), [[kernels["scale"]]] * steps)
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("chunks", [1, 2, 5, 64])
 def test_chunks_cover_the_output(kernels, threads, chunks, parallel):

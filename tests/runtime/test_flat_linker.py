@@ -128,14 +128,14 @@ def test_code_stays_mapped_while_python_ends() -> None:
     modules."""
     program = (
         "import threading, time, numpy as np, weft as wf\n"
-        "x = wf.tensor(np.ones((1500, 1500), 'float32')).realize()\n"
+        "x = wf.tensor(np.ones((1000, 1000), 'float32')).realize()\n"
         "(x @ x).realize()\n"
         "def work():\n"
         "    y = x\n"
         "    for _ in range(100): y = y @ x\n"
         "    y.realize()\n"
         "threading.Thread(target=work, daemon=True).start()\n"
-        "time.sleep(0.3)\n"
+        "time.sleep(0.15)\n"
     )
     environment = os.environ | {
         "WEFT_NUM_THREADS": "2",

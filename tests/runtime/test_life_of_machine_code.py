@@ -126,6 +126,7 @@ ROWS_OF_8 = pytest.mark.skipif(
 )  # tiles of a product whose lanes run over k
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "step", ["convolution", "input gradient", pytest.param("product", marks=ROWS_OF_8)]
 )

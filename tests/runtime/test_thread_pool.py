@@ -95,6 +95,7 @@ class Visits:
         return self
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 @pytest.mark.parametrize("chunks", [0, 1, 2, 3, 7, 1000])
 def test_every_chunk_runs_exactly_once(kernels, threads, chunks):

@@ -107,6 +107,7 @@ NORMS = {
 }
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("norm", NORMS)
 def test_norms_around_a_large_mean(norm: str) -> None:
     """Deviations are off by the rounding of the mean, what they are divided by far less."""

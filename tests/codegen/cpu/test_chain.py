@@ -121,6 +121,7 @@ def test_half_inputs_are_summed_in_float32(dtype):
     close(got.to(wf.float32), want, 2e-3 if dtype is wf.float16 else 1e-2)
 
 
+@pytest.mark.slow
 def test_rounded_scores_stay_rounded():
     q, k, v = (wf.tensor(normal(2, 4, 80, 32)).to(wf.float16) for _ in range(3))
     p = (q @ k.transpose(-1, -2)).softmax(axis=-1)
@@ -281,6 +282,7 @@ def test_columns_in_blocks_give_what_whole_rows_give(monkeypatch):
         close(t, reference(q, k, v, np.where(mask, 0, -np.inf)))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target(target):
     q, k, v = normal(2, 2, 70, 20), normal(2, 2, 90, 20), normal(2, 2, 90, 20)
@@ -307,6 +309,7 @@ def test_register_tiles_do_not_spill(tmp_path, target, register):
         assert register in block and not re.search(rf"vmov\w+\s+{register}\d+, .*%rsp", block)
 
 
+@pytest.mark.slow
 def test_any_number_of_threads_gives_the_same_bits():
     q, k, v = tensors(normal(2, 4, 100, 32), normal(2, 4, 1500, 32), normal(2, 4, 1500, 32))
     found = []
@@ -409,7 +412,7 @@ GRADIENT_SHAPES = [
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), GRADIENT_SHAPES)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_and_its_gradients_are_one_kernel(batch, rows, columns, head, width, causal):
@@ -575,6 +578,7 @@ def test_skipping_changes_no_value(which, row, value, loss, batch):
         np.testing.assert_allclose(x.numpy()[finite], want[finite], rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "is_masked",
@@ -629,6 +633,7 @@ def test_values_read_at_other_places_keep_a_chain_apart():
     close(got, w / w.sum(-1, keepdims=True) @ v, 2e-5)
 
 
+@pytest.mark.slow
 def test_a_space_added_to_its_transpose_is_none():
     q, k, v = normal(4, 48, 16), normal(4, 48, 16), normal(4, 48, 16)
     a, b, c = tensors(q, k, v)

@@ -158,6 +158,7 @@ def test_values_of_other_floats_are_right(dtype: DType) -> None:
     assert schedules(program) == ["summed"]
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("kind", ["add", "max", "mul"])
 @pytest.mark.parametrize("dtype", [dt.float32, dt.int64], ids=lambda d: d.name)
 def test_every_reduction_may_run_over_rows(kind: str, dtype: DType) -> None:

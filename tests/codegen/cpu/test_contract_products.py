@@ -238,7 +238,7 @@ LONG: list[Any] = [
 LONG += [*rarely((33, 130, 20000)), (6, 50, 9001)]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", LONG, ids=str)
 def test_error_of_long_sums(shape: tuple[int, int, int], form: str) -> None:
@@ -272,7 +272,7 @@ SCHEDULES = {
 CASES = [(name, *case) for name, cases in SCHEDULES.items() for case in cases]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("schedule", "form", "m", "n", "k"), CASES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32"])
 def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype: str) -> None:
@@ -308,7 +308,7 @@ def test_rows_a_page_apart_leave_room_in_their_cache_set(
     assert_product(got, wide(left) @ wide(right), 0.0, 1024, "float32")
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("form", "m", "n", "k", "how"),
     [
@@ -335,6 +335,7 @@ def test_a_panel_in_place_fits_the_cache_sets_that_its_pitch_reaches(
     assert re.search(rf"blocks of \d+ lanes {how} \(", kernel.schedule), kernel.schedule
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(("form", "m", "n", "k"), [("tn", 100, 1536, 1030), ("nn", 130, 512, 700)])
 def test_lanes_copied_for_their_pitch(form: str, m: int, n: int, k: int) -> None:

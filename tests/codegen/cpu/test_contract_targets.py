@@ -88,7 +88,7 @@ GRAPHS = {name: graph for name, graph, _, _ in products.graphs("float32")}
 NAMES = [name for name in GRAPHS if name not in ("tiny", "rows", "columns")]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [*NAMES, "attention"])
 def test_no_vector_of_a_micro_kernel_is_spilled(name: str, target: str, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ SHAPED = [
 ]
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("case", SHAPED, ids=lambda c: c.__name__)
 def test_loops_and_chunks_do_not_depend_on_threads(case: Graph) -> None:
     outputs = case()

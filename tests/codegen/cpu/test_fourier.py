@@ -32,7 +32,7 @@ def routine(name: str, x: Node, *params: int, pairs: bool, shape: tuple[int, ...
     return node(Op.ROUTINE, (x,), (spec, 0))
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("d", FLOATS, ids=lambda d: d.name)
 @pytest.mark.parametrize("n", [2, 3, 8, 14, 16, 32, 63, 100, 1024])
 def test_lines_in_rows_and_in_columns(n: int, d: DType) -> None:
@@ -52,6 +52,7 @@ def test_vectors_of_any_size(target: object) -> None:
     check_close(outputs, normal_inputs(outputs), 1e-6, threads=(1, 2), target=target)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("forward", [True, False])
 def test_elements_are_turned_before(forward: bool) -> None:
     x = graph.permute(leaf(3, 9, 12, 2, dtype=dt.float64), (0, 2, 1, 3))
@@ -110,6 +111,7 @@ def test_maps_before_a_transform_are_part_of_its_kernel() -> None:
     assert len(schedules(check_close(outputs, normal_inputs(outputs), 1e-6))) == 2
 
 
+@pytest.mark.slow
 def test_nothing_is_written_in_place() -> None:
     x = leaf(64, 32, 2)
     outputs = [g.add(fft(fft(x, 1), 0), x)]

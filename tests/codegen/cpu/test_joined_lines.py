@@ -33,6 +33,7 @@ def tensors(*shapes: tuple[int, ...]) -> list[wf.Tensor]:
     return [wf.tensor(random.standard_normal(shape, dtype=np.float32)) for shape in shapes]
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("count", [2, 5, 32])
 def test_each_line_of_a_join_is_copied(count: int) -> None:
     parts = tensors(*((1 + i % 3, 40, 70) for i in range(count)))
@@ -125,6 +126,7 @@ def nested(body: list[Stmt]) -> int:
     )
 
 
+@pytest.mark.slow
 def test_the_ifs_are_a_tree() -> None:
     found = compiled_behind("explain", [wf.concat(tensors(*[(1, 50, 70)] * 32), 0)], (), {})
     assert found is not None

@@ -97,7 +97,7 @@ def test_every_target_pools(
     assert is_pooled(close([layer(*shape)], target=target))
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("outs", [3, 20])
 @pytest.mark.parametrize(
     "dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name
@@ -108,6 +108,7 @@ def test_every_dtype(dtype: DType, outs: int) -> None:
     assert is_pooled(close([y], tolerance))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("outs", [3, 20])
 def test_prologue_residual_and_maps_of_the_pool_are_part_of_the_kernel(outs: int) -> None:
@@ -117,6 +118,7 @@ def test_prologue_residual_and_maps_of_the_pool_are_part_of_the_kernel(outs: int
     assert is_pooled(close([y, g.gelu(y)]))
 
 
+@pytest.mark.slow
 def test_several_reductions_of_a_window() -> None:
     """How many of a window are its greatest: the second reduction waits for the first."""
     y = graph.reshape(
@@ -133,7 +135,7 @@ def test_a_line_pools_in_one_dimension() -> None:
     assert is_pooled(close([layer((1, 3, 1, 50), (20, 3, 1, 3), window=(1, 3))]))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("outs", [3, 17])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
 def test_loops_interpreted_equal_the_oracle(
@@ -214,6 +216,7 @@ def test_products_and_strided_convolutions_are_not_pooled() -> None:
         close([y])
 
 
+@pytest.mark.slow
 def test_overlapping_windows_are_not_pooled() -> None:
     y = g.conv2d(leaf(2, 4, 17, 17), leaf(20, 4, 3, 3), 1, 1, 1, 1)
     assert len(close([g.max_pool(y, 3, 2)]).lowered.kernels) == 2

@@ -12,7 +12,7 @@ from weft.inspection.explain.explain import compiled_behind
 random = np.random.default_rng(0)
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("columns", [2, 3, 5, 6, 7, 8, 10, 12, 16, 17])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
 @pytest.mark.parametrize("rows", [(4096,), (5001,), (7, 1999)], ids=str)
@@ -38,7 +38,7 @@ def test_rows_of_any_few_results(columns: int, dtype: str, rows: tuple[int, ...]
     assert (below.numpy() == x.max(axis=-1, keepdims=True) - x).all()
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8", "bool"])
 @pytest.mark.parametrize("n", [1 << 14, 5001])
 def test_columns_side_by_side_are_one_kernel(dtype: str, n: int) -> None:
@@ -59,6 +59,7 @@ def test_windows_two_apart_that_overlap() -> None:
     assert (got.numpy() == want).all()
 
 
+@pytest.mark.slow
 def test_pooled_places_are_stored_as_vectors() -> None:
     """Two neighbours of a window, a byte each: no byte is stored by itself."""
     images = wf.tensor(random.standard_normal((64, 6, 28, 28)).astype(np.float32))
@@ -72,7 +73,7 @@ def test_pooled_places_are_stored_as_vectors() -> None:
     assert ((windows == top).numpy() == (windows.numpy() == top.numpy())).all()
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("columns", [4, 7, 8, 11, 16])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_parts_of_rows_that_lie_apart(columns: int, dtype: str) -> None:

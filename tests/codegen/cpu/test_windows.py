@@ -91,6 +91,7 @@ def test_a_weight_gradient_over_many_places_is_summed_in_parts() -> None:
         assert len(program.lowered.kernels) == kernels
 
 
+@pytest.mark.slow
 def test_images_too_large_for_a_part_are_cut_along_their_lines_too() -> None:
     (text,) = window_texts(compiled(conv((2, 3, 100, 120), (16, 3, 3, 3))[2:], min_chunks=1))
     assert f"all {98 // 2 * 118} " in text  # 2 parts of an image
@@ -124,6 +125,7 @@ def test_a_convolution_whose_panels_would_not_fit_is_summed_in_few_parts(
     assert len(program.lowered.kernels) == 2 and f"all {steps} steps" in text
 
 
+@pytest.mark.slow
 def test_a_weight_gradient_of_many_channels_is_summed_in_parts_whose_panels_fit() -> None:
     """It has tasks enough, but 9216 places."""
     outputs = conv((36, 256, 16, 16), (256, 256, 3, 3), pad=1)[2:]
@@ -196,6 +198,7 @@ def embedded_conv() -> list[Node]:
     return [y, *(d for d in vjp([y], [leaf(*y.shape)], [table, w]) if d is not None)]
 
 
+@pytest.mark.slow
 def test_windows_over_gathered_rows_read_a_copy_of_them() -> None:
     outputs = embedded_conv()
     program = check_close(outputs, normal_inputs(outputs, extent=40), min_chunks=1)
@@ -208,6 +211,7 @@ def test_products_without_windows_are_left_to_other_schedules() -> None:
     assert not window_texts(compiled(conv((2, 16, 12, 12), (16, 16, 1, 1))))
 
 
+@pytest.mark.slow
 def test_a_value_whose_axis_is_split_by_a_view_has_windows_where_one_with_axes_has() -> None:
     """What a Linear gives to the first convolution of a generator, say."""
     images = graph.reshape(leaf(2 * 8 * 9 * 9), (2, 8, 9, 9))
@@ -235,6 +239,7 @@ def test_windows_over_repeated_places_read_a_copy_of_them(gradient: bool) -> Non
     assert "copied" in text
 
 
+@pytest.mark.slow
 def test_a_view_that_joins_channels_and_splits_places_has_windows() -> None:
     """As the result of a group norm, (groups, channels of one, places)."""
     images = graph.reshape(g.relu(leaf(2, 4, 2, 81)), (2, 8, 9, 9))
@@ -264,7 +269,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_target_gives_the_numbers_of_the_oracle(
@@ -293,6 +298,7 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
     assert window_texts(close(conv(*shape), threads=(1, 2, 3)))
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -450,7 +456,7 @@ def square(rows: int, lanes: int) -> Loops:
     return kernel([x, y], For(i, rows, UNROLL, [For(k, lanes, LANES, [store])]))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("rows", "lanes"), [(16, 16), (16, 9), (7, 16), (3, 5), (2, 2), (8, 8), (8, 3), (4, 4), (4, 3)]
@@ -463,6 +469,7 @@ def test_corners_of_squares_are_transposed(rows: int, lanes: int, target: str) -
     check_kernel(square(rows, lanes), [x, y], [x, want], target)
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("rows", "lanes"), [(8, 8), (3, 5)])
 def test_two_results_of_a_square_are_transposed(rows: int, lanes: int, target: str) -> None:
@@ -483,6 +490,7 @@ def test_two_results_of_a_square_are_transposed(rows: int, lanes: int, target: s
     check_kernel(loops, [given, values, signs], [given, *want], target)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 def test_both_results_of_a_convolution_are_stored_in_whole_vectors(target: str) -> None:
     """A text's convolution over channels last, with relu, and where it was positive."""

@@ -25,7 +25,7 @@ MAPS: dict[str, Function] = {
 }
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(64, 48), (5, 1001)], ids=str)
 @pytest.mark.parametrize("name", MAPS)

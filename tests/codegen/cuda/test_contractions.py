@@ -219,6 +219,7 @@ def test_an_input_gradient_of_strides_has_a_phase_for_each_residue_class(tiled: 
 # ---------------------------------------------------------------- choices
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     ("shape", "tile"),
     [

@@ -38,7 +38,7 @@ def programs(request: pytest.FixtureRequest) -> Programs[list[int]]:
     return Programs(taken(request, "seed"), _case, group=20)
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     "seed", [*_SEEDS[:20], *rarely(*_SEEDS[20:])], ids=[str(seed) for seed in SEEDS]
 )

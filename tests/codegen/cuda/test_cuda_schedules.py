@@ -57,7 +57,7 @@ def programs(request: pytest.FixtureRequest) -> Programs[Case]:
 
 
 @needs_compiler
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_threads_of_any_order_compute_what_the_oracle_does(
     case: Case, programs: Programs[Case]
@@ -112,7 +112,7 @@ FEW = [row for row in ROWS if not row.name.startswith("argsort")][
 ]  # the emulated device runs them all
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize("row", FEW, ids=lambda r: r.name)
 def test_ops_interpreted_equal_the_oracle(row: Row) -> None:
     ins = leaves(row)

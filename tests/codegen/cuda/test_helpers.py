@@ -196,7 +196,7 @@ def numbers(name: str) -> np.ndarray:
     return np.concatenate([np.array(inside, name), rng.integers(low, high, 200, name)])
 
 
-@pytest.mark.thinned(to=60)
+@pytest.mark.thinned(to=30)
 @pytest.mark.parametrize("to", C_TYPES)
 @pytest.mark.parametrize("name", C_TYPES)
 def test_a_cast_is_that_of_the_interpreters(name, to):
@@ -255,6 +255,7 @@ INTEGER = {
 }
 
 
+@pytest.mark.thinned(to=32)
 @pytest.mark.parametrize("name", INTS)
 @pytest.mark.parametrize("op", INTEGER)
 def test_operations_of_integers_wrap_and_never_trap(op, name):

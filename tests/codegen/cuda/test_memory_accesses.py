@@ -111,6 +111,7 @@ def test_sectors(device: Recorder, name: str) -> None:
     assert use.kernel == f"{name}_p0" and use.line == f"5: {line}"
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("name", SHARED)
 def test_wavefronts(device: Recorder, name: str) -> None:
     line, units, least = SHARED[name]

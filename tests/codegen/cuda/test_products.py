@@ -131,6 +131,7 @@ AROUND = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @needs_compiler
 @pytest.mark.usefixtures("always_tiled")

@@ -194,7 +194,7 @@ def programs(request):
     return made
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", [*QUICK, *rarely(*PROGRAMS[len(QUICK) :])])
 def test_random_programs_do_what_the_interpreter_does(seed, order, programs):

@@ -104,6 +104,7 @@ def test_every_architecture_gets_code_of_its_own(compiler: Compiler, arch: str) 
     assert build.compile_text(MULTIPLY_ADD, arch, compiler).report["axpy_p0"].registers > 0
 
 
+@pytest.mark.thinned(to=1)
 def test_spills_are_reported(compiler: Compiler) -> None:
     found = build.compile_text(SPILLING, "sm_90a", compiler).report["spill_p0"]
     assert (
@@ -120,16 +121,19 @@ def test_static_shared_memory_is_reported(compiler: Compiler) -> None:
     assert (found.shared, found.spill_stores, found.local) == (400, 0, 0)
 
 
+@pytest.mark.thinned(to=1)
 def test_a_product_and_a_sum_are_rounded_apart(compiler: Compiler) -> None:
     made = build.ptx(MULTIPLY_ADD, "sm_80", compiler)
     assert "mul.rn.f32" in made and "add.rn.f32" in made and "fma" not in made
 
 
+@pytest.mark.thinned(to=1)
 def test_quotients_are_rounded_exactly_and_nothing_is_flushed_to_zero(compiler: Compiler) -> None:
     made = build.ptx(MULTIPLY_ADD, "sm_80", compiler)
     assert "div.rn.f32" in made and ".ftz" not in made
 
 
+@pytest.mark.thinned(to=1)
 def test_kernels_include_the_headers_that_the_builder_has(
     compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +179,7 @@ def test_a_log_without_kernels_is_an_empty_report() -> None:
 # ------------------------------------------------------------ errors
 
 
+@pytest.mark.thinned(to=1)
 def test_error_names_the_line_of_the_text_and_what_the_compiler_says(compiler: Compiler) -> None:
     text = MULTIPLY_ADD.replace("b[i] / 3.0f", "nothing[i]")
     with pytest.raises(errors.CompileError) as caught:

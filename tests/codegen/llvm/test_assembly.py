@@ -81,6 +81,7 @@ def test_invariant_values_stand_in_front_of_the_loop():
     assert text.index("fdiv") < text.index(".loop:")
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     ("first", "guarded"), [(-1, False), (-5000, True), (5000, True), (1, False)]
 )

@@ -86,6 +86,7 @@ def test_every_bit_pattern_widens_to_its_value(half: DType, to: DType, target: s
         assert_matches(got, values_of(half).astype(to.numpy))
 
 
+@pytest.mark.thinned(to=3)
 @on_each_target
 @of_each_half
 def test_every_bit_pattern_survives_a_round_trip(half: DType, target: str) -> None:
@@ -157,6 +158,7 @@ def test_constants_round_once_to_the_nearest(half: DType) -> None:
     )
 
 
+@pytest.mark.thinned(to=1)
 @of_each_half
 def test_moving_values_keeps_their_bits(half: DType) -> None:
     x = leaf(256, 256, dtype=half)
@@ -199,7 +201,7 @@ def float32_of(outputs: Sequence[Node], env: dict[Node, np.ndarray]) -> list[np.
     return execute(compiled([done[o] for o in outputs]), [done[o] for o in outputs], wide_env)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=1)
 @of_each_half
 @pytest.mark.parametrize("shape", [(33, 70, 45), (64, 64, 64), (5, 700, 3)], ids=str)
 def test_a_matrix_product_rounds_once(half: DType, shape: tuple[int, int, int]) -> None:
@@ -310,7 +312,7 @@ def test_kernel_counts_are_those_of_float32(half: DType) -> None:
     assert [n - e for n, e in zip(counts(half), extra, strict=True)] == counts(dt.float32)
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @on_each_target
 @of_each_half
 def test_no_conversion_calls_a_library(half: DType, target: str) -> None:

@@ -62,7 +62,7 @@ def integers(*shape, low=-1000, high=1000, dtype=np.int64):
 # ---------------------------------------------------------------- maps
 
 
-@pytest.mark.thinned(to=14)
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("n", [1, 5, 16, 37, 64, 130, 1000])
 @pytest.mark.parametrize("steps", [1, 4])
 def test_map_of_any_length(target, n, steps):
@@ -79,6 +79,7 @@ def test_map_of_any_length(target, n, steps):
     check_kernel(loops, [data, np.zeros_like(data)], [data, data * data + np.float32(1)], target)
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("n", [3, 64, 257, 1000])
 def test_chunks_of_a_length_known_only_when_called(target, n):
     x, y, g, i = argument("x"), argument("y"), Var("g", 1 << 30), Var("i", 128)
@@ -97,7 +98,7 @@ def test_chunks_of_a_length_known_only_when_called(target, n):
     )
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("n", [3, 5, 9, 17, 33, 65])
 @pytest.mark.parametrize("narrow", [dt.int8, dt.int16], ids=lambda d: d.name)
 def test_a_last_single_element_leaves_its_neighbour_alone(target, narrow, n):
@@ -156,7 +157,7 @@ ACCESSES = {
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", ACCESSES)
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.bool_])
 def test_loads_of_any_stride(target, name, dtype):
@@ -173,7 +174,7 @@ def test_loads_of_any_stride(target, name, dtype):
     )
 
 
-@pytest.mark.thinned(to=18)
+@pytest.mark.thinned(to=9)
 @pytest.mark.parametrize(
     "name",
     ["reversed", "every second", "every third", "every fourth", "backwards by two", "transposed"],
@@ -191,7 +192,7 @@ def test_stores_of_any_stride(target, name, dtype):
     check_kernel(loops, [data, np.zeros_like(want)], [data, want], target)
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("rows", [1, 3, 16])
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16, dt.int64])
 def test_squares_stored_transposed(target, rows, dtype):
@@ -299,6 +300,7 @@ def softmax_rows(rows, columns):
     ])])  # fmt: skip
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("columns", [1, 7, 16, 100, 257])
 def test_rows_with_two_reductions(target, columns):
     data = normal(3, columns)
@@ -326,7 +328,7 @@ def test_max_of_a_row_propagates_nan(target):
         )
 
 
-@pytest.mark.thinned(to=18)
+@pytest.mark.thinned(to=9)
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.int32, dt.int64, dt.uint8, dt.bool_])
 @pytest.mark.parametrize("kind", ["add", "max", "mul"])
 def test_reduction_of_every_kind(target, dtype, kind):

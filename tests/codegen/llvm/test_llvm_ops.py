@@ -139,7 +139,7 @@ INTEGER_OPS = [
 ]
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=lambda d: d.name)
 @pytest.mark.parametrize("which", INTEGER_OPS)
 def test_integer_operations(target, which, dtype):
@@ -165,7 +165,7 @@ def test_integer_division_by_a_constant(target, which, divisor):
     check_kernel(loops, [data, np.zeros_like(data)], [data, want], target)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize(
     "source",
     [dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.int64, dt.uint8, dt.bool_],
@@ -214,6 +214,7 @@ def test_float_to_int_saturates_and_nan_is_zero():
     assert result[1].tolist() == [0, 2**31 - 1, -(2**31), -1, 2**31 - 1]
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda d: d.name)
 @pytest.mark.parametrize("which", [Op.NEG, Op.SQRT, Op.FLOOR])
 @pytest.mark.filterwarnings("ignore")

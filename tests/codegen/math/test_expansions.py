@@ -338,7 +338,7 @@ TARGETS = [t for t in ("host", "avx2", "sse2") if named(t).runs_on(host())]
 # ---------------------------------------------------------------- tests
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_error_over_the_full_range(name, t):
@@ -347,7 +347,7 @@ def test_error_over_the_full_range(name, t):
     assert_close(run(op, arg, x), want, BUDGET[t], x)
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -357,7 +357,7 @@ def test_compiled_error(name, t, target):
     assert_close(compiled(op, arg, named(target), x), want, BUDGET[t], x)
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t", DTYPES)
 def test_compiled_powers_equal_evaluated_ones(t, target):
@@ -388,6 +388,7 @@ def test_special_cases_of_powers(t):
     assert_close(run(Op.POW, None, x, y), want, BUDGET[t], x, y)
 
 
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0, 3.0, -1.0, 2.5, -0.5])
 def test_powers_with_constant_exponent(exponent, t):
@@ -442,6 +443,7 @@ def points(t: type) -> tuple[np.ndarray, np.ndarray]:
 PAIRS = {"atan2": (Op.ATAN2, np.arctan2), "hypot": (Op.HYPOT, np.hypot)}
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", PAIRS)
 def test_error_of_functions_of_points(name, t):
@@ -454,7 +456,7 @@ def test_error_of_functions_of_points(name, t):
         assert_close(compiled(op, None, named(target), y, x), want, BUDGET[t], y, x)
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t", DTYPES)
 def test_logarithms_of_powers_are_whole(t, target):
@@ -474,6 +476,7 @@ def test_logarithms_of_powers_are_whole(t, target):
     assert (want[tens >= 0][:11] == tens[tens >= 0][:11]).all()
 
 
+@pytest.mark.thinned(to=23)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_nan_of_any_payload_stays_nan(name, t):
@@ -484,6 +487,7 @@ def test_nan_of_any_payload_stays_nan(name, t):
     assert np.isnan(run(op, arg, x)).all()
 
 
+@pytest.mark.thinned(to=24)
 @pytest.mark.parametrize("d", DTYPES.values(), ids=str)
 @pytest.mark.parametrize("name", [*FUNCTIONS, "pow"])
 def test_only_basic_ops(name, d):

@@ -36,6 +36,7 @@ def operands(dtype: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     return x.astype(dtype), y
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @np.errstate(all="ignore")

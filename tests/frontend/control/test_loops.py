@@ -56,7 +56,7 @@ def losses(last: Any, ys: wf.Tensor) -> wf.Tensor:
     return (last * last).sum() + (ys * ys.detach().cos()).sum()
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length", [1, 3])
 @pytest.mark.parametrize("emit", EMITS)

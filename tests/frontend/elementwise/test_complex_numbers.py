@@ -64,7 +64,7 @@ def same(a: Array, b: Array, rtol: float) -> Array:
     return both_nan | (((a == b) | near) & signs)
 
 
-@pytest.mark.thinned(to=11)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", OF_SPECIALS)
 def test_special_values_are_numpys(name: str, dtype: str) -> None:
@@ -113,7 +113,7 @@ def _differences(loss: Function, z: Array) -> Array:
     return out
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("name", [*(n for n in SMOOTH if n not in ALIKE), *rarely(*ALIKE)])
 def test_gradients_are_central_differences(name: str) -> None:
     z, (u, v) = 0.7 * (RNG.normal(size=6) + 1j * RNG.normal(size=6)), RNG.normal(size=2)
@@ -211,7 +211,7 @@ ONE_KERNEL: dict[str, Function] = {
 }
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(64, 48), (131, 37), (3, 1001), (2,)], ids=str)
 @pytest.mark.parametrize("name", ONE_KERNEL)

@@ -33,7 +33,7 @@ SMOOTH: dict[str, Callable[..., wf.Tensor]] = {
 }  # fmt: skip
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_against_central_differences(name: str) -> None:
     wf.check_grad(SMOOTH[name], wf.tensor(X), wf.tensor(Y))
@@ -80,7 +80,7 @@ def test_bounds_of_clip_receive_what_they_replace() -> None:
     ].tolist() == [1.0]
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32"])
 @pytest.mark.parametrize("shape", [(), (0,), (1, 1), (2, 0, 3)])
 def test_every_shape(shape: tuple[int, ...], dtype: str) -> None:

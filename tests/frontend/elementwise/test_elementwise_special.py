@@ -457,7 +457,7 @@ def check(
         assert not wrong.size, f"{name}: {row.strip()}: {operands} -> {got[chosen][wrong[0]]!r}"
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_number(name: str, dtype: str) -> None:
@@ -465,7 +465,7 @@ def test_functions_of_one_number(name: str, dtype: str) -> None:
     check(name, UNARY[name], getattr(wf, name)(wf.tensor(a)).numpy(), a)
 
 
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_numbers(name: str, dtype: str) -> None:
@@ -484,6 +484,7 @@ OPERATORS = {
 }  # fmt: skip
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_of_tensors(name: str) -> None:
     v = values("float64")

@@ -38,6 +38,7 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
 }
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("interpret", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SPECIAL)
@@ -71,7 +72,7 @@ DERIVATIVES: dict[
 }
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_the_gamma_functions_are_scipys(name: str, dtype: str) -> None:

@@ -74,7 +74,7 @@ def test_exact_functions_equal_numpy(name: str, dtype: str) -> None:
     same(getattr(wf.tensor(x), name)(), UNARY[name](x))
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=10)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", APPROXIMATE)
 @np.errstate(all="ignore")
@@ -119,7 +119,7 @@ ARITHMETIC = [
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @np.errstate(all="ignore")
@@ -134,7 +134,7 @@ def test_float_operators_equal_numpy(op: operator, dtype: str) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.thinned(to=22)
+@pytest.mark.thinned(to=11)
 @pytest.mark.parametrize(
     "op",
     [*ARITHMETIC, *COMPARISONS, operator.and_, operator.or_, operator.xor],
@@ -189,6 +189,7 @@ def test_invert() -> None:
     assert (~wf.tensor(np.array([1], "uint8"))).tolist() == [254]
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("op", [*ARITHMETIC, operator.pow], ids=lambda f: f.__name__)
 def test_reflected_operators(op: operator) -> None:
     x = np.array([1.0, 2.0, 3.0], "float32")
@@ -212,6 +213,7 @@ def test_integer_power() -> None:
         wf.tensor(x) ** -1
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8", "bool"])
 def test_extremes_equal_numpy(name: str, dtype: str) -> None:

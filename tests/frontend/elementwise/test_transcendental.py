@@ -71,7 +71,7 @@ def wide(f: Callable, *xs: np.ndarray) -> np.ndarray:
         return f(*(x.astype(to) for x in xs)).astype(xs[0].dtype)
 
 
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", UNARY)
 def test_special_values_equal_numpy(name: str, dtype: str) -> None:
@@ -80,7 +80,7 @@ def test_special_values_equal_numpy(name: str, dtype: str) -> None:
     near(getattr(wf.tensor(x), name)(), wide(UNARY[name], x))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", BINARY)
 def test_special_pairs_equal_numpy(name: str, dtype: str) -> None:
@@ -182,7 +182,7 @@ def test_nothing_overflows_early() -> None:
         assert float(wf.hypot(small, small) / small) == pytest.approx(math.sqrt(2))
 
 
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint8"])
 @pytest.mark.parametrize("name", [*UNARY, "erf"])
 def test_integers_give_float32(name: str, dtype: str) -> None:

@@ -51,7 +51,7 @@ def test_transforms_along_an_axis_are_numpys(data: st.DataObject) -> None:
     close(got, getattr(np.fft, name)(x, n=n, axis=axis, norm=norm), dtype)
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", SEVERAL)
 @pytest.mark.parametrize(
     ("s", "axes"), [(None, None), ((4, 5), (0, 2)), (None, (1,)), ((2, 8), (1, 0)), (None, (-1, 0))]
@@ -63,7 +63,7 @@ def test_transforms_along_several_axes_are_numpys(name: str, s: Any, axes: Any) 
         close(got, getattr(np.fft, name)(x, s=s, axes=axes, norm=norm), "float64")
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 1021, 1024, 3**6])
 def test_every_length_there_and_back(n: int) -> None:
     x = drawn("fft", (5, n))
@@ -87,7 +87,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_derivatives_are_central_differences(name: str, options: dict[str, Any]) -> None:
     x, step = drawn(name, (4, 5)), 1e-6

@@ -99,7 +99,7 @@ CALLS: dict[str, tuple[Callable[[wf.Tensor], wf.Tensor], Callable[[np.ndarray], 
 }
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CALLS)
 def test_manipulations(name: str, dtype: str) -> None:
@@ -235,7 +235,7 @@ DIAGONALS = [
 ]
 
 
-@pytest.mark.thinned(to=7)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("shape", "offset"), DIAGONALS, ids=str)
 def test_diagonals(shape: tuple[int, ...], offset: int, dtype: str) -> None:
@@ -268,7 +268,7 @@ SMOOTH: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients(name: str) -> None:
     x = wf.tensor(RNG.standard_normal((2, 3)))

@@ -284,7 +284,7 @@ def same(got: Any, want: Any) -> None:
         np.testing.assert_allclose(got.numpy(), want, **ROUNDING)  # type: ignore[arg-type]
 
 
-@pytest.mark.thinned(to=20)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", CALLS)
 def test_values_are_those_of_numpy(name: str) -> None:
     tensors = [wf.tensor(a) for a in (X, Y, N, B)]
@@ -294,7 +294,7 @@ def test_values_are_those_of_numpy(name: str) -> None:
         same(call(*tensors), want)
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("order", [None, "fro", 1, -1, np.inf, -np.inf])
 @pytest.mark.parametrize(
     ("shape", "axis"),
@@ -311,6 +311,7 @@ def test_norms_of_matrices_are_those_of_numpy(
             )
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("order", [None, 0, 1, 2, 3.5, -1, np.inf])
 def test_norms_of_vectors_are_those_of_numpy(order: Any) -> None:
     same(np.linalg.norm(T[0], order), np.linalg.norm(X[0], order))
@@ -318,7 +319,7 @@ def test_norms_of_vectors_are_those_of_numpy(order: Any) -> None:
         same(np.linalg.norm(T, order, axis=axis), np.linalg.norm(X, order, axis=axis))
 
 
-@pytest.mark.thinned(to=16)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("called", OURS, ids=str)
 def test_ufuncs_are_weft_s(called: Any) -> None:
     spread = Y + np.float32([[0], [0], [1], [1]])

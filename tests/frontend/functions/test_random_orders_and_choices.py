@@ -63,6 +63,7 @@ def test_every_order_is_as_likely() -> None:
     assert wf.randperm(3, dtype="int32").dtype is wf.int32
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "weights",
     [P, P * 7, wf.tensor(P), [5, 0, 3, 2]],
@@ -90,6 +91,7 @@ def test_rows_are_drawn_by_their_own_weights() -> None:
     assert_shares(np.bincount(found[0, 0], minlength=3), MANY, [0.25, 0, 0.75])
 
 
+@pytest.mark.slow
 def test_choices_of_a_tensor_are_its_slices() -> None:
     x = wf.tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
     rows = wf.choice(x, 2, replace=False)

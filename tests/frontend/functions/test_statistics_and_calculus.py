@@ -91,7 +91,7 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.thinned(to=15)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("name", CASES)
 def test_functions_equal_numpy(name: str) -> None:
     got, want = CASES[name]
@@ -107,6 +107,7 @@ def test_rot90_is_numpys(k: int) -> None:
     np.testing.assert_array_equal(T(x).rot90(k, (2, 0)).numpy(), np.rot90(x, k, (2, 0)))
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     ("p", "name"), [(2.0, "euclidean"), (1, "cityblock"), (np.inf, "chebyshev"), (3.0, "minkowski")]
 )
@@ -150,6 +151,7 @@ def test_interp_between_infinite_points_is_numpys(step: int) -> None:
             )
 
 
+@pytest.mark.slow
 def test_infinite_points_leave_the_gradients_of_others_finite() -> None:
     x, fp = (T(v, requires_grad=True) for v in ([0.5, 1.0, 1.5], [1.0, 2.0, np.inf, 5.0]))
     found = wf.interp(x, T([0.0, 1.0, 2.0, 3.0]), fp)
@@ -307,7 +309,7 @@ SMOOTH: dict[str, tuple[Callable[..., wf.Tensor], tuple[Any, ...]]] = {
 RARE = ["cdist 1", "interp, period"]
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", [*(name for name in SMOOTH if name not in RARE), *rarely(*RARE)])
 def test_gradients(name: str) -> None:
     f, inputs = SMOOTH[name]
@@ -395,6 +397,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.thinned(to=13)
 @pytest.mark.parametrize("case", WRONG, ids=[text for *_, text in WRONG])
 def test_errors_name_function_and_argument(
     case: tuple[Callable[[], Any], type[Exception], str],

@@ -76,7 +76,7 @@ def axes_of(ndim: int) -> list[Any]:
     return [None, (), *range(-min(ndim, 1), ndim), *([(0, -1)] if ndim > 1 else [])]
 
 
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
@@ -88,7 +88,7 @@ def test_reductions(name: str, dtype: str, shape: tuple[int, ...]) -> None:
             close(getattr(wf, name)(x, axis=axis, keepdims=keepdims), want)
 
 
-@pytest.mark.thinned(to=10)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("axis", axes_of(3), ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["mean", "var", "std"])
@@ -99,13 +99,14 @@ def test_moments(name: str, dtype: str, axis: Any) -> None:
     close(getattr(wf, name)(x, axis=axis), want, 500)
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_dtype_of_a_mean(dtype: str) -> None:
     x = drawn((3, 4, 2), dtype)
     close(wf.mean(x, dtype="float64"), np.mean(x, dtype="float64"))
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("target", DTYPES)
 def test_sums_and_products_in_the_dtype_asked_for(dtype: str, target: str) -> None:
@@ -128,7 +129,7 @@ def test_sums_in_bool_are_any_and_all() -> None:
     assert wf.cumulative_sum(x, axis=1, dtype="bool").tolist() == [[False, True, True], [False] * 3]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reductions_of_nothing(dtype: str) -> None:
     x = wf.zeros((0, 3), dtype=dtype)
@@ -155,6 +156,7 @@ def test_special_values() -> None:
     assert x.any(1).tolist() == [True] * 3 and x.all(1).tolist() == [True, True, False]
 
 
+@pytest.mark.slow
 @examples(40)
 @given(st.integers(1, 6), st.floats(0, 8) | st.integers(0, 8))
 def test_the_divisor_of_a_variance_is_never_negative(count: int, correction: float) -> None:
@@ -182,7 +184,7 @@ SCANS = [
 ]
 
 
-@pytest.mark.thinned(to=9)
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("scan", SCANS, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
@@ -196,7 +198,7 @@ def test_running_sums_and_products(
         close(getattr(wf, name)(x, axis=axis, include_initial=initial), want)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
 def test_running_sums_and_products_by_their_short_names(name: str, dtype: str) -> None:
@@ -266,7 +268,7 @@ def test_diff_with_numbers_at_the_edges_and_its_errors() -> None:
 # ---------------------------------------------------------------- norms
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("axis", [None, 0, (0, 2)])
 @pytest.mark.parametrize("order", [2, 1, 0, 3, 0.5, np.inf, -np.inf, -1])
 def test_norms(order: float, axis: Any) -> None:
@@ -299,7 +301,7 @@ SMOOTH: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients(name: str) -> None:
     x = wf.tensor(RNG.uniform(0.5, 2, (3, 4)))

@@ -61,7 +61,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.thinned(to=14)
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name: str) -> None:
     ours, numpys = VIEWS[name]
@@ -89,6 +89,7 @@ KEYS = [
 ]
 
 
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_basic_indexing(key: object) -> None:
     same(wf.tensor(X)[key], np.asarray(X[key]))
@@ -111,6 +112,7 @@ ARRAY_KEYS = [
 ]
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("key", ARRAY_KEYS, ids=str)
 def test_integer_array_indexing(key: tuple) -> None:
     ours = tuple(wf.tensor(k) if isinstance(k, np.ndarray) else k for k in key)
@@ -234,6 +236,7 @@ def test_join_and_split() -> None:
     same(wf.split(wf.tensor(X), [1, 3], axis=-1)[1], X[..., 1:])
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("count", [32, 33, 65, *rarely(31, 63, 200)])
 def test_join_many(count: int) -> None:

@@ -16,7 +16,7 @@ def close(got: wf.Tensor, expected: np.ndarray, rtol: float = 1e-12) -> None:
     np.testing.assert_allclose(got.numpy(), expected, rtol=rtol, atol=1e-12)
 
 
-@pytest.mark.thinned(to=24)
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "var", "std"])
@@ -27,6 +27,7 @@ def test_reductions(name: str, axis: int | tuple[int, ...] | None, keepdims: boo
     )
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("axis", [None, 1, (0, 2)])
 @pytest.mark.parametrize("name", ["any", "all"])
 def test_any_and_all(name: str, axis: int | None) -> None:
@@ -89,6 +90,7 @@ def test_sample_variance() -> None:
     close(wf.tensor(X).var(axis=1, correction=1), X.var(axis=1, ddof=1))
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("axis", [-1, 0, (0, 2)])
 def test_exponential_families(axis: int | tuple[int, ...]) -> None:
     big = X * 100

@@ -80,7 +80,7 @@ def _set(x: wf.Tensor, v: wf.Tensor) -> wf.Tensor:
 F["setitem"] = (_set, (draw(3, 4), draw(2, 2)))
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("name", F)
 def test_first_derivatives(name: str) -> None:
     f, inputs = F[name]
@@ -96,7 +96,7 @@ SIMPLE = [
 SECOND = sorted(set(F) - {"log1p", "expm1", *SIMPLE})
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", [*SECOND, *rarely(*SIMPLE)])
 def test_second_derivatives(name: str) -> None:
     f, inputs = F[name]

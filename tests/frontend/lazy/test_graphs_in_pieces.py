@@ -190,6 +190,7 @@ def test_assignments_to_one_position_after_the_other_are_few_programs(built: Bui
     np.testing.assert_array_equal(x.numpy(), want)
 
 
+@pytest.mark.slow
 def test_assignments_that_are_read_in_each_turn_are_two_programs(built: Built) -> None:
     x = wf.zeros(50)
     for k in range(50):

@@ -225,6 +225,7 @@ def test_a_loop_that_is_traced_does_not_warn() -> None:
     assert not warned(tracing, COUNT)
 
 
+@pytest.mark.slow
 def test_a_thousand_additions_do_not_warn() -> None:
     assert not warned(summed, 1000)
 

@@ -461,6 +461,7 @@ def test_a_failed_run_leaves_pending_values_pending() -> None:
 # ---------------------------------------------------------------- size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", [2500, *rarely(10_000)])
 def test_a_chain_of_thousands_of_nodes(turns: int) -> None:
     p = parameter(*([1.0] * 8))
@@ -472,6 +473,7 @@ def test_a_chain_of_thousands_of_nodes(turns: int) -> None:
     assert p.grad.numpy()[0] == pytest.approx(1.0001**turns, rel=1e-2) and loss.item() > 8
 
 
+@pytest.mark.slow
 def test_a_wide_graph() -> None:
     x = wf.tensor([1.0, 2.0])
     total = x

@@ -136,7 +136,7 @@ def test_no_program_is_new_after_a_few_turns(loop: Loop) -> None:
     assert built[-1] == built[5], f"programs after each turn: {built}"
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.usefixtures("young_objects")
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
 def test_a_loop_keeps_no_more_the_longer_it_runs(loop: Loop) -> None:

@@ -157,7 +157,7 @@ def all_work() -> list[Work]:
     ]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("kind", range(7))
 def test_each_kind_of_work_alone(kind: int) -> None:
     until = time.monotonic() + 0.2

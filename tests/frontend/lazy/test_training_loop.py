@@ -78,7 +78,7 @@ def resident_bytes() -> int:
 
 
 @ONE
-@pytest.mark.parametrize("steps", [150, *rarely(1000)])
+@pytest.mark.parametrize("steps", rarely(150, 1000))
 def test_many_steps_without_reading_hold_memory_flat_and_use_one_program(
     make: Make, steps: int
 ) -> None:
@@ -190,6 +190,7 @@ def test_twice_a_parameter_kept_across_updates_keeps_its_value(make: Make) -> No
 # ---------------------------------------------------------------- a wrong label
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("wrong", [4, -3, 1_000_000_007])
 def test_a_wrong_label_in_the_middle_of_training(make: Make, wrong: int) -> None:

@@ -50,7 +50,7 @@ VALUES: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Any]]] = {
 }
 
 
-@pytest.mark.thinned(to=7)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", VALUES)
 def test_values_are_numpys(name: str, dtype: str) -> None:
@@ -121,6 +121,7 @@ def loss_of(name: str) -> Callable[[wf.Tensor], wf.Tensor]:
     return loss
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     "name",
     [n if n in TWICE | {"triangle"} else pytest.param(n, marks=pytest.mark.slow) for n in SMOOTH],
@@ -138,7 +139,7 @@ def test_gradients_are_central_differences(name: str) -> None:
     assert pushed.item() == pytest.approx(got, rel=1e-8, abs=1e-9)
 
 
-@pytest.mark.thinned(to=2)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
     "name",
     [name if name in TWICE else pytest.param(name, marks=pytest.mark.slow) for name in SMOOTH],

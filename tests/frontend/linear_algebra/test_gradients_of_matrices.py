@@ -106,6 +106,7 @@ def draw(seed: int, *shape: int) -> Array:
     return (u * s) @ vh
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", mostly(SQUARE))
 @examples(3, quick=1)
 @given(seed=st.integers(0, 1000), batched=st.booleans())
@@ -113,6 +114,7 @@ def test_gradients_of_square_matrices(name: str, seed: int, batched: bool) -> No
     wf.check_grad(SQUARE[name], draw(seed, *(2,) * batched, 4, 4), max_elements=8)
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", mostly(ANY))
 @examples(3, quick=1)
 @given(seed=st.integers(0, 1000), shape=st.sampled_from([(4, 4), (5, 3), (3, 5), (2, 4, 3)]))
@@ -120,7 +122,7 @@ def test_gradients_of_matrices(name: str, seed: int, shape: tuple[int, ...]) -> 
     wf.check_grad(ANY[name], draw(seed, *shape), max_elements=8)
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("name", mostly(SQUARE | ANY))
 def test_second_derivatives(name: str) -> None:
     f = (SQUARE | ANY)[name]
@@ -128,7 +130,7 @@ def test_second_derivatives(name: str) -> None:
     wf.check_grad(lambda x: slope(f, x), draw(3, 4, 4), max_elements=6, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", mostly(SQUARE | ANY))
 def test_forward_mode_is_reverse_mode(name: str) -> None:
     f = (SQUARE | ANY)[name]
@@ -163,6 +165,7 @@ def test_the_hessian_of_a_determinant_at_the_identity() -> None:
     np.testing.assert_allclose(hessian, want, atol=1e-12)
 
 
+@pytest.mark.slow
 @examples(10)
 @given(gap=st.sampled_from([1e-2, 1e-4, 1e-6]), seed=st.integers(0, 100))
 def test_near_eigenvalues_keep_the_derivatives_of_functions_of_a_matrix(

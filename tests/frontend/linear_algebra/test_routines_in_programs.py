@@ -309,6 +309,7 @@ def test_reports_name_the_routine() -> None:
     assert wf.report(la.cholesky(x @ x.mT) + 1)
 
 
+@pytest.mark.slow
 def test_dumps_and_drawings(tmp_path: Path) -> None:
     x = wf.tensor(X)
     wf.dump(la.inv(x @ x.mT).sum(), tmp_path)

@@ -40,7 +40,7 @@ def kinds(x: wf.Tensor) -> set[str]:
     return {k.kind for k in wf.explain(x).kernels}
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_kernels_give_what_lapack_gives(name: str, dtype: str) -> None:
@@ -73,6 +73,7 @@ def test_gradients_are_those_of_lapacks(name: str) -> None:
         np.testing.assert_allclose(got[i].numpy(), want.numpy(), rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_vmap_makes_a_batch_of_single_systems() -> None:
     a = wf.tensor(drawn((32,), 3))
     got = wf.vmap(la.inv)(a)
@@ -80,6 +81,7 @@ def test_vmap_makes_a_batch_of_single_systems() -> None:
     np.testing.assert_allclose(got.numpy(), np.linalg.inv(a.numpy()), rtol=1e-9)
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", ["solve", "inv", "cholesky", "lower"])
 def test_a_bad_system_is_named(name: str) -> None:
     a = np.ones((4, 5, 1, 1)) * np.eye(3)

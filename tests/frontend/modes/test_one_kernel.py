@@ -263,6 +263,7 @@ def test_a_block_ends_with_whatever_is_raised_inside() -> None:
     parted(randn(54, 54)).numpy()
 
 
+@pytest.mark.slow
 def test_it_decorates_a_function() -> None:
     @wf.one_kernel()
     def compute(y: wf.Tensor) -> np.ndarray:

@@ -134,7 +134,7 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("dtype", "bad"), EXTREMES)
 def test_the_index_is_shown_as_it_was_written(dtype: str, bad: int) -> None:
     x, i = wf.zeros(100, 3) + 1, wf.tensor(indices((7, bad), dtype=dtype))
@@ -164,6 +164,7 @@ def test_computed_indices_are_checked_inside_the_program(threads: int) -> None:
         assert f"index {wrong} is out of range for {where}" in message
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("late", [False, True])
@@ -309,6 +310,7 @@ def test_indices_in_sequences() -> None:
         np.testing.assert_array_equal(wf.gather(x, (indices,)).numpy(), rows[[2, 0]])
 
 
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(
     "indices",
     [[[0, 1]], [[0, 1], [1, 0]], [np.int64(0), np.int64(1)], [[[1]]], [], [range(2)]],

@@ -60,7 +60,7 @@ KNOWN = (
 )
 
 
-@pytest.mark.thinned(to=14)
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("case", KNOWN, ids=[str(i) for i in range(len(KNOWN))])
 def test_known_keys(case: tuple[tuple[int, ...], Any]) -> None:
     check_get(case, True)
@@ -139,6 +139,7 @@ CASTS = [
 ]
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize(("dtype", "value"), CASTS, ids=[d for d, _ in CASTS])
 @pytest.mark.parametrize(
     "key",
@@ -153,6 +154,7 @@ def test_values_are_cast_to_the_dtype_of_the_whole(dtype: str, value: Any, key: 
     same(t.numpy(), x)
 
 
+@pytest.mark.thinned(to=5)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("shape", [(50,), (50, 3), (7, 9)])
 def test_the_last_of_equal_places_wins(threads: int, shape: tuple[int, ...]) -> None:
@@ -258,6 +260,7 @@ def test_indices_that_are_tensors_count_as_ints() -> None:
 # ---------------------------------------------------------------- functions
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("axis", [0, 1, -1, None])
 def test_along_an_axis_as_numpy(axis: int | None) -> None:
     x = np.random.default_rng(0).normal(size=(4, 5))
@@ -325,7 +328,7 @@ READS: dict[str, Any] = {
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", READS)
 def test_gradients_of_reading(name: str) -> None:
     wf.check_grad(lambda x: x[READS[name]] ** 2, D)
@@ -340,7 +343,7 @@ def _assign(key: Any) -> Any:
     return f
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", READS)
 @pytest.mark.parametrize("is_scalar", [False, True])
 def test_gradients_of_assigning(name: str, is_scalar: bool) -> None:

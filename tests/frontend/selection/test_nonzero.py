@@ -9,6 +9,7 @@ from weft.frontend.selection.nonzero import positions
 from weft.frontend.tensor.tensor import wrap
 
 
+@pytest.mark.thinned(to=12)
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(
     "shape", [(), (0,), (1,), (7,), (3, 0), (4, 5), (40, 30), (2, 3, 5)], ids=str

@@ -38,7 +38,7 @@ def test_argwhere_of_a_number(value: float) -> None:
     same(wf.argwhere(wf.tensor(value)), np.argwhere(np.array(value)))
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize(
     "kwargs", [{}, {"axis": 0}, {"axis": (0, 2)}, {"axis": -1, "keepdims": True}], ids=str
 )
@@ -141,7 +141,7 @@ def test_isin_equals_numpy(d: dt.DType, n: int, invert: bool, seed: int) -> None
     )
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("name", ["union1d", "intersect1d", "setdiff1d", "setxor1d"])
 @pytest.mark.parametrize("sizes", [(0, 0), (0, 3), (4, 0), (30, 25), (3, 200)], ids=str)
 @pytest.mark.parametrize("d", [dt.int64, dt.uint8, dt.float32], ids=lambda d: d.name)

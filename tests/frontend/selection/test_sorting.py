@@ -50,7 +50,7 @@ def test_sort_and_argsort_are_stable_in_both_directions(
     same(wf.sort(wf.tensor(x), axis=axis, descending=descending), np.take_along_axis(x, want, axis))
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("d", DTYPES, ids=lambda d: d.name)
 @pytest.mark.parametrize("shape", [(40,), (200,), (3, 150)], ids=str)
 def test_sort_of_every_dtype_equals_numpy(d: dt.DType, shape: tuple[int, ...]) -> None:
@@ -132,7 +132,7 @@ def test_explain_names_the_schedule() -> None:
 # ---------------------------------------------------------------- topk and median
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("k", [0, 1, 4, 9])
 def test_topk_gives_values_and_places(k: int, largest: bool) -> None:

@@ -87,7 +87,7 @@ def test_every_creation_function_takes_a_device_and_a_dtype(name: str) -> None:
 # ---------------------------------------------------------------- constants
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), 0, 3, (2, 0), (1, 3, 1), [2, 2]], ids=str)
 def test_constants(shape: Any, dtype: str) -> None:
@@ -146,6 +146,7 @@ def test_asarray_default_dtypes() -> None:
         assert wf.asarray(data).dtype.name == dtype and wf.asarray(data).tolist() == data
 
 
+@pytest.mark.thinned(to=7)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_asarray_of_arrays(dtype: str) -> None:
     x = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
@@ -380,7 +381,7 @@ def test_things_that_are_no_arguments_are_named(case: tuple[Callable[[], Any], s
 # ---------------------------------------------------------------- diagonals and grids
 
 
-@pytest.mark.thinned(to=6)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("rows", "columns"), [(3, None), (2, 4), (0, 2), (3, 1)])
 def test_eye(rows: int, columns: int | None, dtype: str) -> None:

@@ -39,6 +39,7 @@ class Legacy:
         return (1, 0)
 
 
+@pytest.mark.thinned(to=42)
 @pytest.mark.parametrize("dtype", NUMPYS, ids=lambda d: d.name)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_round_trips_with_numpy(dtype: wf.DType, shape: tuple[int, ...]) -> None:

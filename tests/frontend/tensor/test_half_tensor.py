@@ -179,7 +179,7 @@ COMPOSITES: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 }
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @of_each_half
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites_round_once(name: str, half: wf.DType) -> None:
@@ -198,6 +198,7 @@ def test_a_given_dtype_of_the_mean_is_kept(half: wf.DType) -> None:
     )
 
 
+@pytest.mark.thinned(to=1)
 @of_each_half
 def test_uniform_numbers_fill_the_dtype_below_one(half: wf.DType) -> None:
     wf.manual_seed(0)

@@ -159,7 +159,7 @@ def spared(op: Callable[..., Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return keep
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("op", "which"), CASES)
 def test_every_pair_of_dtypes(op: Callable[..., Any], which: str) -> None:
     pairs, results = [], []
@@ -178,7 +178,7 @@ def test_every_pair_of_dtypes(op: Callable[..., Any], which: str) -> None:
         same(got, expected(op, x, y))
 
 
-@pytest.mark.thinned(to=5)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("op", "which"), [p for p in CASES if p.values[0] not in COMPARISONS])
 def test_in_place_keeps_the_dtype_or_refuses(op: Callable[..., Any], which: str) -> None:
     """As NumPy's "same kind" rule."""
@@ -211,7 +211,7 @@ def test_in_place_keeps_the_dtype_or_refuses(op: Callable[..., Any], which: str)
 SCALARS: list[Any] = [True, 3, -2, 2.5, False, 0, 1, 100, -0.0, float("inf")]
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=3)
 @pytest.mark.parametrize(("op", "which"), CASES)
 def test_python_scalars(op: Callable[..., Any], which: str) -> None:
     """The result is that of an array of the dtype in which the scalar meets the other operand."""
@@ -392,7 +392,7 @@ def test_float_remainders_are_exact(data: st.DataObject, dtype: str) -> None:
     assert_floor_quotients((x // y).numpy(), a, b)
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(
     "name",
     [
@@ -449,7 +449,7 @@ def test_remainders_of_huge_ratios(dtype: str) -> None:
 # operand
 
 
-@pytest.mark.thinned(to=12)
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", ["fmax", "fmin", "copysign", "logical_xor", "maximum", "minimum"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
 @np.errstate(all="ignore")
@@ -465,6 +465,7 @@ def test_functions_equal_numpy(name: str, dtype: str) -> None:
     same(getattr(wf, name)(wf.tensor(x), y.tolist()), want) if dtype == "float32" else None
 
 
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("decimals", [-3, -1, 0, 1, 2, 5, 20])
 @np.errstate(all="ignore")
 def test_round_to_decimals(decimals: int) -> None:

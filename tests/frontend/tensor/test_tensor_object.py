@@ -116,6 +116,7 @@ OPERATORS = [
 ]
 
 
+@pytest.mark.thinned(to=6)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_plain_reflected_and_in_place_operators_agree(name: str) -> None:
     f, in_place = getattr(operator, name), getattr(operator, "i" + name.rstrip("_"))
@@ -219,6 +220,7 @@ def test_copies_hold_values() -> None:
     assert pair[0] is pair[1]
 
 
+@pytest.mark.thinned(to=8)
 @pytest.mark.parametrize("dtype", dt.ALL, ids=lambda d: d.name)
 def test_every_dtype_and_layout_pickles(dtype: wf.DType) -> None:
     x = wf.arange(6).astype(dtype).reshape(2, 3).realize()

@@ -88,6 +88,7 @@ def test_drawing_again_compiles_nothing() -> None:
     assert statistics["built"] == built
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_moments(dtype: str) -> None:
     wf.manual_seed(0)
@@ -108,6 +109,7 @@ def test_moments(dtype: str) -> None:
     assert ((counts - n / 20) ** 2 / (n / 20)).sum() < 50
 
 
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("low", "high"), [(0, 6), (-3, 4), (0, 1 << 40), (5, 6)])
 def test_whole_numbers(low: int, high: int) -> None:
     wf.manual_seed(1)
@@ -127,6 +129,7 @@ def test_whole_numbers_are_the_high_part_of_a_product(words: list[int], count: i
         assert wrap(random._below(nodes, count)).item() == drawn * count >> bits
 
 
+@pytest.mark.slow
 def test_large_ranges_are_unbiased() -> None:
     wf.manual_seed(0)
     thirds = np.bincount(wf.randint(0, 3 * 2**61, 30_000).numpy() >> 61, minlength=3)

@@ -121,6 +121,7 @@ def test_derivatives_of_any_order_and_batches() -> None:
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_loops_keep_what_a_checkpointed_body_is_given() -> None:
     w = wf.tensor(np.linspace(0, 1, 9).reshape(3, 3))
     total = lambda f: wf.scan(lambda c, _: (f(c), None), w[0], None, length=4)[0].sum()  # noqa: E731

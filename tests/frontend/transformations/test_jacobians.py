@@ -53,7 +53,7 @@ def differences(f: Callable[[wf.Tensor], wf.Tensor], x: wf.Tensor) -> np.ndarray
     return np.stack(columns, -1)
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_both_modes_equal_central_differences(name: str) -> None:
     f, x = FUNCTIONS[name], doubles(3)

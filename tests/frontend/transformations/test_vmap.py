@@ -72,7 +72,7 @@ def leaves(made: Any) -> list[np.ndarray]:
     return [np.asarray(x) for x in (made if isinstance(made, tuple) else (made,))]
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize("how", [lambda f: f, wf.jit], ids=["lazy", "jitted"])
 @pytest.mark.parametrize("name", CASES)
 def test_vmap_stacks_the_results_of_all_examples(name: str, how: Callable[..., Any]) -> None:

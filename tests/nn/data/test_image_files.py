@@ -129,6 +129,7 @@ def test_images_and_labels_must_belong_together(tmp_path: Path) -> None:
         data.read_mnist(tmp_path)
 
 
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("load", [data.mnist, data.fashion_mnist])
 def test_path_comes_before_option_before_download_before_digits(
     load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

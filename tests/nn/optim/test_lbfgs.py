@@ -193,7 +193,7 @@ WALLS: dict[
 }
 
 
-@pytest.mark.thinned(to=3)
+@pytest.mark.thinned(to=1)
 @pytest.mark.parametrize("lr", [7.0, 50.0, 1e4])
 @pytest.mark.parametrize("name", WALLS)
 def test_a_search_comes_back_from_where_there_is_no_number(name: str, lr: float) -> None:

@@ -100,6 +100,7 @@ def rates(o: Any, schedule: Any, epochs: int = EPOCHS) -> list[list[float]]:
     return found
 
 
+@pytest.mark.thinned(to=25)
 @pytest.mark.parametrize("make", MAKE)
 @pytest.mark.parametrize("name", CASES)
 def test_every_epoch_has_torchs_rates_and_momenta(name: str, make: str) -> None:
@@ -345,6 +346,7 @@ def test_a_cosine_of_one_epoch_is_the_same_in_a_chain() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+@pytest.mark.thinned(to=13)
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_rates_of_the_first_group_are_these(name: str) -> None:
     mine = optimizer()
@@ -510,6 +512,7 @@ def test_a_step_inside_a_jitted_function_is_refused() -> None:
 # ---------------------------------------------------------------- state
 
 
+@pytest.mark.thinned(to=13)
 @pytest.mark.parametrize("name", CASES)
 def test_a_schedule_goes_on_from_its_state(name: str) -> None:
     first, second = optimizer(), optimizer()

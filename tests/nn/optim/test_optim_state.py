@@ -244,7 +244,7 @@ BAD: list[tuple[Callable[[dict[str, Any]], Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.thinned(to=8)
+@pytest.mark.thinned(to=4)
 @pytest.mark.parametrize(("spoil", "kind", "text"), BAD, ids=[text for _, _, text in BAD])
 def test_a_state_that_does_not_fit_changes_nothing(
     spoil: Callable[[Any], Any], kind: type[Exception], text: str

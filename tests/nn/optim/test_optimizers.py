@@ -318,7 +318,7 @@ def test_seven_steps_follow_the_formula(name: str, options: dict[str, Any]) -> N
         np.testing.assert_allclose(got, want, rtol=1e-10)
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize(("name", "options"), OTHERS)
 def test_a_rate_may_be_a_tensor(name: str, options: dict[str, Any]) -> None:
     rate = wf.tensor(options["lr"], dtype="float64")
@@ -575,7 +575,7 @@ HALF = [
     ("rmsprop, centered, momentum", wf.float16),
 ]
 CASES = [*((name, wf.float32) for name in EVERY), *HALF, ("nesterov, decay", wf.float64)]
-SHOWN = [*((*case, 1) for case in CASES), ("adam", wf.float32, 3)]
+SHOWN = [*((*case, 1) for case in CASES), ("adam", wf.float32, 2)]
 RARE = [pytest.param(*case, 3, marks=pytest.mark.slow) for case in CASES if case[0] != "adam"]
 
 
@@ -787,7 +787,7 @@ def test_a_variance_that_rounds_below_zero_is_zero() -> None:
     assert np.isfinite(p.item())
 
 
-@pytest.mark.thinned(to=4)
+@pytest.mark.thinned(to=2)
 @pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_half_parameters_move_as_float32_ones_would(name: str, dtype: wf.DType) -> None:
