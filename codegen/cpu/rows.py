@@ -18,6 +18,7 @@ from math import prod
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.loops.walk import postorder
@@ -48,6 +49,7 @@ from .prefetch import next_row, next_rows
 from .row_order import has_order, ordered, unrolled
 from .tiny import nest
 
+SUMMED_WORK = 16  # operations an element of a row that is summed, whatever they are
 LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and read once more
 MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
@@ -98,15 +100,17 @@ class RowLowering(KernelAxes):
         return lowered, parts
 
     def _chunk_of_sums(self) -> Chunks:
-        """Bits depend on how many rows a chunk has, and so may sizes."""
-        rows, row_work = loop_axes.extent(self.outer), self.row_work()
+        """Bits depend on how many rows a chunk has, so that follows from shapes alone: whatever
+        else a kernel computes, it adds up in the same order."""
+        rows = loop_axes.extent(self.outer)
+        columns = max(u.node.size for u in self.kernel.columns if u.node.op is Op.REDUCE)
 
         def chunk() -> Chunks:
-            work = min(float(row_work), loop_axes.CHUNK_WORK / LEAST_SUMMED)
+            work = min(float(SUMMED_WORK * columns), loop_axes.CHUNK_WORK / LEAST_SUMMED)
             most = max(MOST_PARTS, rows // PART_ROWS)
             return Chunks(rows, work, self.tuning.min_chunks, most=most)
 
-        if scope := scope_of([row_work]):
+        if scope := scope_of([rows, columns]):
             scope.settle(
                 lambda: chunk().size,
                 lambda size: f"{self.kernel.name} adds up rows in chunks of {size}",

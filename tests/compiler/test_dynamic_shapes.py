@@ -211,7 +211,7 @@ def test_two_programs_attend_to_sequences_of_all_lengths(name: str) -> None:
 
 def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
     """Products along few steps are straight-line code where their number is known; chunks of rows,
-    whose sums are partial ones, have as many rows as the work of one says."""
+    whose sums are partial ones, have as many rows as their sums are long."""
 
     def case(n: int) -> wf.Tensor:
         key = random(3, n).requires_grad_()
