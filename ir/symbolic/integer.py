@@ -80,8 +80,8 @@ class Symbolic(Base):
         return text if len(self.terms) == 1 else f"({text})"
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(self.terms)
+        if self._hash is None:  # of odd numbers: those of -1 and -2 are one
+            self._hash = hash(tuple([(m, 2 * c + 1) for m, c in self.terms]))
         return self._hash
 
     def _plain(self) -> int:

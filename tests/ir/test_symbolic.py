@@ -93,6 +93,14 @@ def test_a_settled_decision_is_made_again_only_where_it_may_differ(a: Any, b: An
         assert scope.holds(values) in (True, False) and not calls
 
 
+def test_different_numbers_are_looked_up_without_being_compared() -> None:
+    """-1 and -2 have one hash in Python."""
+    scope = Scope()
+    n, m = scope.symbol("n", 64), scope.symbol("m", 10)
+    known = {5 - n - 2 * m: 0, 5 - 2 * n - m: 1}
+    assert [known[x] for x in (5 - n - 2 * m, 5 - 2 * n - m)] == [0, 1] and not scope.guards
+
+
 def test_a_decision_that_depends_on_no_size_makes_no_guard() -> None:
     scope = Scope()
     n = scope.symbol("n", 64)
