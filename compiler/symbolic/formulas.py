@@ -13,9 +13,10 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
 
-from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.integer import Symbolic, polynomial
+from ...ir.symbolic.polynomial import Atom
 from ...ir.symbolic.questions import value_of
-from ...ir.symbolic.scope import LEAST, Scope, is_symbol
+from ...ir.symbolic.scope import LEAST, Quotient, Scope, Symbol, is_symbol, symbols_of
 from .extents import Apart
 
 NAMES = "nmklpqrst"
@@ -41,6 +42,28 @@ class Formulas:
         with self.scope.at(values):
             same = [value_of(f) == e for f, e in zip(self.extents, extents, strict=True)]
         return values if all(same) else None
+
+    def narrowed(self, extents: Sequence[int]) -> Formulas | None:
+        """The same for structures that have extents of 0 or 1 where these have: the symbols that
+        those follow from are numbers. None if these extents do not fit, or no symbol is left."""
+        values = self.values_of(extents)
+        if values is None:
+            return None
+        given = dict(zip(self.scope.values, values, strict=True))
+        pairs = zip(self.extents, extents, strict=True)
+        fixed = {s for formula, e in pairs if e < LEAST for s in symbols_of(formula)}
+        scope = Scope()
+        now = {s: v if s in fixed else scope.symbol(s.name, v) for s, v in given.items()}
+
+        def value(atom: Atom) -> int:
+            if isinstance(atom, Quotient):
+                return polynomial(atom.of, value) // polynomial(atom.by, value)
+            assert isinstance(atom, Symbol)
+            return now[atom]
+
+        places = [p for p, s in zip(self.places, given, strict=True) if s not in fixed]
+        found = tuple([polynomial(formula, value) for formula in self.extents])
+        return Formulas(scope, found, tuple(places)) if fixed and places else None
 
 
 def formulas(

@@ -14,13 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import options
-from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere
+from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere, Symbolic
 from ...ir.symbolic.scope import LEAST
 from ..backends.kinds import current_settings, kind
 from ..programs import on_disk
 from ..structure import Structure
 from .extents import Apart, apart
-from .formulas import Pair, formulas
+from .formulas import Formulas, Pair, formulas
 
 if TYPE_CHECKING:
     from .generic import Generic
@@ -137,15 +137,13 @@ def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
 
 def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | None:
     """By a new one."""
-    kin = family.kin(parts)
-    if kin.last is None or kin.last[0] == parts or len(family.generics) == MOST:
+    kin, pair = family.kin(parts), _pair(family, parts)
+    if pair is None or len(family.generics) == MOST:
         return None
-    first, other = kin.last
-    size = sum(e for e, f in zip(parts.extents, first.extents, strict=True) if e != f)
+    other, found = pair
+    pairs = zip(parts.extents, found.extents, strict=True)
+    size = sum(e for e, formula in pairs if isinstance(formula, Symbolic))
     if size < GREATER * kin.refused:
-        return None
-    found = formulas(first, parts, family.symbols)
-    if found is None:
         return None
     from .generic import generic
 
@@ -160,3 +158,13 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     made = _served(family, parts, structure)
     assert made is not None, "a program serves the sizes that it was compiled at"
     return replace(made, compiled=True)
+
+
+def _pair(family: Family, parts: Apart) -> tuple[Structure, Formulas] | None:
+    """Another structure that a new program can serve, with formulas for both."""
+    last = family.kin(parts).last
+    if last is None:  # the first with these extents of 0 or 1: others vary as they do elsewhere
+        narrowed = ((g.structure, g.formulas.narrowed(parts.extents)) for g in family.generics)
+        return next(((other, found) for other, found in narrowed if found), None)
+    found = None if last[0] == parts else formulas(last[0], parts, family.symbols)
+    return None if found is None else (last[1], found)

@@ -299,6 +299,13 @@ def is_symbol(x: int) -> bool:
     return isinstance(x, Symbolic) and isinstance(atom_of(x), Symbol)
 
 
+def symbols_of(x: int) -> set[Symbol]:
+    """What an integer follows from."""
+    atoms = {a for m, _ in terms_of(x) for a in m}
+    inside = [n for a in atoms if isinstance(a, Quotient) for n in (a.of, a.by)]
+    return {a for a in atoms if isinstance(a, Symbol)}.union(*map(symbols_of, inside))
+
+
 def decided(test: Callable[[], bool], of: Iterable[int], text: str) -> bool:
     """A decision about numbers that makes several comparisons. Where these are not proven, one
     Condition takes the place of their guards, since sizes may meet others of them and give the same

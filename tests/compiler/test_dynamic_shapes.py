@@ -128,6 +128,7 @@ def compiled(case: Sized, sizes: Iterable[Any]) -> int:
     return count
 
 
+WEIGHT = random(16, 16)
 NARROW, WIDE, SQUARE, SHORT = random(784, 10), random(784, 300), random(300, 300), random(5, 784)
 OF_ROWS, FAR = random(300, 784), random(784, 1024)
 PRODUCTS: dict[str, Case] = {
@@ -242,6 +243,19 @@ def test_systems_of_any_size_have_gradients_and_say_which_matrix_is_singular() -
     stack[4] = 0
     with pytest.raises(ValueError, match="4"):
         wf.linalg.inv(wf.tensor(stack) + 40 * 0).realize()
+
+
+def test_batches_of_one_have_a_program_for_all_lengths() -> None:
+    """From the first on: what else varies is known from other batches."""
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        x = random(*size, 16)
+        return ((x @ WEIGHT).softmax(1) * x.shape[0]).sum(2)
+
+    assert compiled(case, ((8, 20), (5, 13), (3, 40))) == 2
+    assert compiled(case, ((1, 9), (1, 30), (1, 17))) == 1
+    assert compiled(case, ((4, 1), (6, 1))) == 1
+    assert compiled(case, ((1, 1), (2, 2))) == 1
 
 
 def test_products_added_an_unknown_number_of_elements_apart_are_fused_too() -> None:
