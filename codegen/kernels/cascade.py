@@ -94,9 +94,6 @@ def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool) -> list[Stmt]:
     if not _is_long(axis.extent):
         loop: list[Stmt] = [_serial(axis, body)]
         return _in_part(loop, [axis], fold) if inside and has_several(axis.extent) else loop
-    if any(isinstance(s, For) for s in body):  # one copy, whatever is left over
-        out = _levels(axis, body, fold)
-        return _in_part(out, [axis], fold) if inside else out
     return _blocks(axis, TERMS, _serial, body, fold, inside)
 
 
