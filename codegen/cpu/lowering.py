@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...ir.graph.graph import Node
-from ...ir.kernels.column_sums import FEW_COLUMNS
+from ...ir.kernels.column_sums import FEW_COLUMNS, MIN_COLUMNS
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import SERIAL, For, If, Loops, Stmt
@@ -157,7 +157,7 @@ def lower_kernel(
 
 def _are_many(rows: int, columns: int) -> bool:
     """Are rows so many, and their columns so few, that threads should share the rows?"""
-    return columns < FEW_COLUMNS and rows >= MANY_ROWS
+    return MIN_COLUMNS <= columns < FEW_COLUMNS and rows >= MANY_ROWS
 
 
 def _why_ordered(kernel: Kernel, target: Target) -> str:
