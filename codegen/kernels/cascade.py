@@ -83,7 +83,7 @@ def cascade_groups(
         if len(steps) == 1 and axes:  # what is left over, a number of steps that is not known
             out += _in_part([_serial(axes[0], body)], axes, fold)
         else:
-            out += _along(axes[0], body, fold, False) if axes else body
+            out += _levels(axes[0], body, fold) if axes else body
     return _in_part(out, [axis], fold) if inside and has_several(axis.extent) else out
 
 
@@ -121,6 +121,8 @@ def _blocks(
 def _levels(axis: Var, body: list[Stmt], fold: Fold) -> list[Stmt]:
     """A serial loop over the axis; where it is long, over groups of TERMS, over groups of these and
     so on, of which the last may be shorter."""
+    if not _sums(body, axis):
+        return [_serial(axis, body)]
     counts = [axis.extent]
     while _is_long(counts[-1], len(counts)):
         counts.append(-(-counts[-1] // TERMS))

@@ -116,7 +116,7 @@ def check(seed: int) -> None:
         )
 
 
-@pytest.mark.parametrize("first", [0, *rarely(2, 4, 6, 8, 10)])
+@pytest.mark.parametrize("first", [6, *rarely(0, 2, 4, 8, 10)])
 def test_what_is_read_changes_no_bit(first: int) -> None:
     for seed in range(first, first + 2):
         check(seed)
