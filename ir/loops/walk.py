@@ -72,12 +72,8 @@ def postorder(
     """Every Node the roots need, operands first; a loop, not recursion."""
     done: dict[Node, None] = {}
     for root in roots:
-        stack = [root]
-        while stack:
-            if missing := [o for o in needs(stack[-1]) if o not in done]:
-                stack.extend(reversed(missing))
-            else:
-                done[stack.pop()] = None
+        for n in in_order(root, done.__contains__, needs):
+            done[n] = None
     return list(done)
 
 
