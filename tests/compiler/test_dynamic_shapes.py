@@ -231,18 +231,19 @@ def test_systems_of_any_size_have_gradients_and_say_which_matrix_is_singular() -
         assert matrix.grad is not None
         return matrix.grad
 
-    def inverses(n: int) -> wf.Tensor:
-        return wf.linalg.inv(random(n, 20, 20) + 40 * wf.eye(20))
+    def inverse(stack: Any) -> wf.Tensor:
+        return wf.linalg.inv(wf.tensor(stack).realize() + 40 * wf.eye(20))
 
     assert compiled(case, (40, 33, 64, 57)) == 2
-    assert compiled(inverses, (4, 7, 3, 9)) == 2
+    assert compiled(lambda n: inverse(RNG.random((n, 20, 20), np.float32)), (4, 7, 3, 9)) == 2
     assert (
         compiled(lambda n: wf.linalg.solve(wf.eye(2) * 2, random(3, 2, n)), (17, 16, 32, 48)) <= 3
     )
-    stack = np.stack([np.eye(20, dtype=np.float32)] * 6)
-    stack[4] = 0
-    with pytest.raises(ValueError, match="4"):
-        wf.linalg.inv(wf.tensor(stack) + 40 * 0).realize()
+    stack, before = np.zeros((6, 20, 20), np.float32), statistics["built"]
+    stack[4] = -40 * np.eye(20)
+    with pytest.raises(ValueError, match="matrix 4 of the batch is singular"):
+        inverse(stack).realize()
+    assert statistics["built"] == before, "a program of many sizes says it"
 
 
 def test_batches_of_one_have_a_program_for_all_lengths() -> None:
