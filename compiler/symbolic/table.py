@@ -137,7 +137,8 @@ def _served(family: Family, parts: Apart, structure: Structure) -> Made | None:
 
 def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | None:
     """By a new one."""
-    kin, pair = family.kin(parts), _pair(family, parts)
+    kin = family.kin(parts)
+    pair = _pair(family, kin, parts)
     if pair is None or len(family.generics) == MOST:
         return None
     other, found = pair
@@ -160,9 +161,9 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     return replace(made, compiled=True)
 
 
-def _pair(family: Family, parts: Apart) -> tuple[Structure, Formulas] | None:
+def _pair(family: Family, kin: Kin, parts: Apart) -> tuple[Structure, Formulas] | None:
     """Another structure that a new program can serve, with formulas for both."""
-    last = family.kin(parts).last
+    last = kin.last
     if last is None:  # the first with these extents of 0 or 1: others vary as they do elsewhere
         narrowed = ((g.structure, g.formulas.narrowed(parts.extents)) for g in family.generics)
         return next(((other, found) for other, found in narrowed if found), None)

@@ -125,7 +125,7 @@ def slice_pad(n: Node) -> Node | None:
 def _cut_padding(cut: Bounds, pad: Bounds, extent: int) -> tuple[Bounds, Bounds] | None:
     """One axis of slice_pad: the SLICE of the source, and the PAD after it."""
     (start, stop, step), (lo, _, interior) = cut, pad
-    count = -(-(stop - start) // step)
+    count = _extent(cut)
     last = start + (count - 1) * step
     if (
         step == interior + 1
