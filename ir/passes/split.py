@@ -48,8 +48,9 @@ COLUMN_PARTS = 16  # tasks wanted
 # that are added up one after the other in registers: more would lose accuracy
 COLUMN_ROWS = 1 << 12
 LEAST_ROW = 8  # terms of each index of an axis, so that a sum is split by index
-MANY_TERMS = 96  # so that each has a partial result where the sum would not be split
-LARGE_ROW = 1 << 9  # elements of each index, so that few indices are worth it
+MANY_TERMS = 96  # of an index whose partial result another kernel has to read
+LARGE_ROW = 1 << 7  # elements of each index, so that few indices are worth it; of a single sum
+LARGE_SINGLE = 1 << 9
 LONG_ROW = 1 << 16  # terms of each index, which a task then does not add up alone
 LARGE = 1 << 21  # elements from which they are worth a second kernel
 MOST_MAPS = 16  # that are computed again with padding
@@ -59,8 +60,9 @@ Strides = Mapping[Node, tuple[int, ...]]  # of inputs in memory
 Cuts = dict[int, tuple[int, int]]
 
 
-def split(n: Node, strides: Strides) -> Node:
-    """A reduction in two steps if that is faster."""
+def split(n: Node, strides: Strides, is_repeated: bool = False) -> Node:
+    """A reduction in two steps if that is faster. `is_repeated`: over what it sums, say, as a mean
+    that is subtracted; in one step that may be one kernel."""
     if n.op is not Op.REDUCE:
         return n
     (x,), (kind, axes) = n.src, n.arg
@@ -75,7 +77,7 @@ def split(n: Node, strides: Strides) -> Node:
             cuts = column_cuts(n)
             return cut(n, x, cuts) if cuts else n
     axis = _outermost(n, strides)
-    if _has_parts_by_index(n, axis):
+    if _has_parts_by_index(n, axis, MANY_TERMS if is_repeated else LEAST_ROW):
         return _by_index(n, axis, strides)
     if decided(
         lambda: terms < SHORT or x.size < 2 * PARTIAL or (n.size >= MIN_PARALLEL and terms < LONG),
@@ -221,12 +223,13 @@ def _terms_beside(n: Node, axis: int) -> int:
     return prod(n.src[0].shape[a] for a in n.arg[1] if a != axis)
 
 
-def _has_parts_by_index(n: Node, axis: int) -> bool:
+def _has_parts_by_index(n: Node, axis: int, least: int) -> bool:
     """Has a sum few results, and each index of an axis so many terms that a partial result for each
     is worth it, whatever their number is?"""
-    if not _has_terms_beside(n, axis, MANY_TERMS):
+    if not _has_terms_beside(n, axis, least):
         return False
-    return _terms_beside(n, axis) * n.size >= LARGE_ROW or n.src[0].size >= 2 * PARTIAL
+    large = LARGE_ROW if has_several(n.size) else LARGE_SINGLE
+    return _terms_beside(n, axis) * n.size >= large or n.src[0].size >= 2 * PARTIAL
 
 
 def _has_terms_beside(n: Node, axis: int, least: int) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph.graph import Node, toposort
+from ..graph.op import ELEMENTWISE, VIEWS, Op
 from ..graph.rewrite import mapped
 from ..kernels.column_sums import joined_whole
 from .centred import by_parts, centred
@@ -23,11 +24,22 @@ def split_reductions(roots: Sequence[Node], strides: Strides | None = None) -> l
     """All that gain by it; those around a mean in the parts of the mean. `strides`: how inputs lie
     in memory."""
     nodes, strides = toposort(roots), strides or {}
-    cuts, whole = centred(nodes, strides), joined_whole(nodes)
+    cuts, whole, repeated = centred(nodes, strides), joined_whole(nodes), _repeated(nodes)
 
     def cut_up(old: Node, n: Node) -> Node:
         if old in cuts:
             return by_parts(n, cuts[old])
-        return n if old in whole else windows_in_parts(n) or split(n, strides)
+        if old in whole:
+            return n
+        return windows_in_parts(n) or split(n, strides, old in repeated)
 
     return mapped(roots, nodes, cut_up)
+
+
+def _repeated(nodes: Sequence[Node]) -> set[Node]:
+    """Those of which maps and views lead to a value that is repeated."""
+    found = set[Node]()
+    for n in reversed(nodes):
+        if n in found or n.op is Op.EXPAND:
+            found |= {s for s in n.src if s.shape and (n.op in ELEMENTWISE or n.op in VIEWS)}
+    return {n for n in found if n.op is Op.REDUCE}

@@ -40,7 +40,7 @@ def windows_in_parts(n: Node) -> Node | None:
     if not added:
         return None
     extents, cuts = tuple([x.shape[a] for a in axes]), Cuts()
-    if _has_parts_by_index(n, extents) and added > stands:
+    if _has_parts_by_index(n, extents, added, stands):
         cuts = _by_index(extents)
     elif (terms := prod(extents)) >= (LEAST_TERMS if extents[0] == 1 else MOST_TERMS):
         wanted = _parts_wanted(n, terms, added > stands)
@@ -51,17 +51,18 @@ def windows_in_parts(n: Node) -> Node | None:
     return cut(reduce(kind, front, range(len(axes))), front, cuts)
 
 
-def _has_parts_by_index(n: Node, extents: tuple[int, ...]) -> bool:
+def _has_parts_by_index(n: Node, extents: tuple[int, ...], added: int, stands: int) -> bool:
     """May there be a part for each index of the first axis: are its terms many, and results few?"""
     first, *others = extents
     terms = prod(others)
     return decided(
         lambda: (
             has_several(first)
-            and (terms >= MANY_TERMS or (terms >= LEAST_ROW and first * terms >= LEAST_TERMS))
+            and terms >= (LEAST_ROW if added == terms else MANY_TERMS)
+            and added > stands
             and n.size * first <= MOST_BY_INDEX
         ),
-        (first, terms, n.size),
+        (first, terms, added, stands, n.size),
         f"sums of {text(terms)} products of each of {text(first)} are added up",
     )
 
