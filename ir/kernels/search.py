@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from ..graph.graph import Node
-from ..graph.op import ELEMENTWISE
+from ..graph.op import ELEMENTWISE, Op
 from ..graph.order import Order
-from ..symbolic.questions import value_of
+from ..symbolic.questions import is_unknown, value_of
 from .align import Outer, extended
+from .column_sums import sums_columns
 from .groups import Fusion, Group
 from .kernel import Unit
 from .reason import Reason
@@ -23,17 +25,54 @@ def merged(f: Fusion) -> list[Group]:
     absorb_maps(f)
     f.connect()
     order, candidates = Order(f.ordered(), f.needs), Candidates(f)
-    for g, h in candidates:
+    for pair in candidates:
+        g, h = pair.g, pair.h
         a, b = (g, h) if f.edges(g, h) else (h, g)
         form = legal(f, a, b)
         between = order.between(a, b) if not isinstance(form, Reason) else None
         if isinstance(form, Reason) or between is None:
             continue
         kept, gone = (b, a) if len(a.units) < len(b.units) else (a, b)
+        candidates.settle(pair)
         order.merge(kept, gone, between)
         f.merge(kept, gone, form)
         candidates.add(kept, kept.neighbours)
     return f.ordered()
+
+
+class Candidate(NamedTuple):
+    """A pair of groups: in a heap the one that saves the most comes first."""
+
+    cost: int  # bytes saved at the sizes at hand, negative
+    last: bool
+    low: int
+    high: int
+    g: Group
+    h: Group
+    saved: int
+
+    @property
+    def is_current(self) -> bool:
+        """Has neither merged since?"""
+        return {self.g.serial, self.h.serial} == {self.low, self.high}
+
+    @property
+    def may_join_sums(self) -> bool:
+        """May it bring column sums into a kernel of rows, where they have an order of their own?"""
+        groups = (self.g, self.h)
+        return all(g.form.anchor is None for g in groups) and any(
+            u.node.op is Op.REDUCE
+            and u.node.dtype.is_float
+            and u.node.arg[0] in ("add", "mul")
+            and sums_columns(u, g.form.outer.get(u))
+            for g in groups
+            for u in g.units
+        )
+
+    def precedes(self, other: Candidate) -> bool:
+        """Does it come first at all sizes? Asks."""
+        ties = (self.last, self.low, self.high) < (other.last, other.low, other.high)
+        return self.saved >= other.saved if ties else self.saved > other.saved
 
 
 class Candidates:
@@ -42,33 +81,47 @@ class Candidates:
 
     def __init__(self, f: Fusion) -> None:
         self.f = f
-        self.heap: list[tuple[int, bool, int, int, Group, Group]] = []
+        self.heap: list[Candidate] = []
         for g in sorted(set(f.group.values())):
             self.add(g, (h for h in g.neighbours if g < h))
 
     def add(self, g: Group, others: Iterable[Group]) -> None:
         for h in others:
             saved = self.saved(g, h)
-            if saved > 0:
+            at_hand = value_of(saved)
+            if at_hand > 0:
                 # of equals: what it writes is stored at once
                 last = g.form.anchor is not None or h.form.anchor is not None
                 low, high = sorted((g.serial, h.serial))
-                heapq.heappush(self.heap, (-saved, last, low, high, g, h))
+                heapq.heappush(self.heap, Candidate(-at_hand, last, low, high, g, h, saved))
 
-    def __iter__(self) -> Iterator[tuple[Group, Group]]:
+    def __iter__(self) -> Iterator[Candidate]:
         while self.heap:
-            *_, low, high, g, h = heapq.heappop(self.heap)
-            if {g.serial, h.serial} == {low, high}:  # neither has merged since
-                yield g, h
+            pair = heapq.heappop(self.heap)
+            if pair.is_current:
+                yield pair
+
+    def settle(self, pair: Candidate) -> None:
+        """Asks whether a pair that merges comes first at all sizes among those of its groups, where
+        column sums are concerned: what they merge with first may decide their order."""
+        both = {pair.g, pair.h}
+        for other in self.heap:
+            if (
+                (is_unknown(pair.saved) or is_unknown(other.saved))
+                and not both.isdisjoint((other.g, other.h))
+                and other.is_current
+                and (pair.may_join_sums or other.may_join_sums)
+            ):
+                pair.precedes(other)
 
     def saved(self, a: Group, b: Group) -> int:
-        """Bytes of stores and loads that merging avoids, for the sizes at hand."""
+        """Bytes of stores and loads that merging avoids."""
         f, members = self.f, (a, b)
         total = sum(n.nbytes for n in f.bases(a) & f.bases(b))
         for p in {p for first, second in ((a, b), (b, a)) for p, _, _ in f.edges(first, second)}:
             stays = f.is_output(p) or any(f.group[c] not in members for c, _ in f.users[p.node])
             total += p.node.nbytes if stays else 2 * p.node.nbytes
-        return value_of(total)
+        return total
 
 
 def absorb_maps(f: Fusion) -> None:

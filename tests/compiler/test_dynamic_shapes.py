@@ -224,6 +224,37 @@ def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
     assert compiled(case, (17, 12, 9)) == 1
 
 
+def test_gradients_of_few_and_of_many_windows_share_a_program() -> None:
+    """Those of weights and biases are added up image by image, whatever their number is."""
+    kernel, bias = random(16, 8, 3).requires_grad_(), random(16).requires_grad_()
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        answers = F.conv1d(random(size[0], 8, size[1]), kernel, bias).relu()
+        found = wf.grad((answers * answers).sum(), [kernel, bias])
+        return wf.concat([g.reshape(-1) for g in found])
+
+    assert compiled(case, ((33, 20), (69, 40), (231, 34), (3, 48), (2, 10))) == 2
+
+
+def test_what_joins_a_kernel_first_at_one_size_does_so_at_all_that_it_serves() -> None:
+    """Whether the gradient of the weights is summed in the kernel of rows that makes what it sums,
+    or with what it is added to, depends on which saves more."""
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        width, rows = size
+        weight = (random(width, width).tanh() * 0.1).requires_grad_()
+
+        def step(carry: wf.Tensor, now: wf.Tensor) -> tuple[wf.Tensor, wf.Tensor]:
+            carry = (carry @ weight + now).tanh()
+            return carry, carry.softmax(-1)
+
+        last, stacked = wf.scan(step, random(rows, width), random(5, rows, width))
+        (found,) = wf.grad((stacked * stacked).sum() + last.sum(), [weight])
+        return found
+
+    assert compiled(case, ((100, 48), (64, 16), (8, 5), (2, 16))) == 4
+
+
 def test_systems_of_any_size_have_gradients_and_say_which_matrix_is_singular() -> None:
     def case(n: int) -> wf.Tensor:
         matrix = (random(n, n) + 40 * wf.eye(n)).requires_grad_()
