@@ -40,7 +40,10 @@ from weft.nn.data import (
 
 FULL_SET = 20_000  # sentences from which on three epochs are plenty
 WINDOWS = (3, 4, 5)  # words that a filter sees
-WIDTHS = (8, 16, 24, 40, 64)  # of batches: whole vectors, faster than the true lengths
+# words of a sentence, as it is read: unknown ones follow up to there, since sums over fewer places
+# would take another order, and thus another program
+SHORTEST, LONGEST = 10, 64
+UNKNOWN = 1  # the number of a word that is not in the vocabulary
 EVALUATION_BATCH = 218  # a quarter of SST-2's 872 sentences
 SMOOTHING = 0.1  # of a label goes to both sides alike: a few words rarely settle a matter
 FALL = 0.3  # of the rate is left after 1000 steps, whatever the number of epochs
@@ -50,8 +53,8 @@ WORD_DROPOUT = (
 
 
 class SentimentCNN(nn.Module):
-    """Tokens (N, L) -> scores (N, 2): the strongest answer of each filter anywhere in the sentence,
-    and a linear layer."""
+    """Tokens (N, L), zeros behind each sentence -> scores (N, 2): the strongest answer of each
+    filter anywhere in the sentence, and a linear layer."""
 
     def __init__(self, words: int, dim: int, filters: int) -> None:
         self.embedding = nn.Embedding(words, dim)
@@ -63,21 +66,23 @@ class SentimentCNN(nn.Module):
 
     def forward(self, tokens: wf.Tensor) -> wf.Tensor:
         x = self.embedding(tokens).transpose(1, 2)  # (N, dim, L)
-        strongest = [convolution(x).relu().max(axis=2) for convolution in self.convolutions]
+        # What ends behind its sentence does not count: so the width changes no score.
+        strongest = [
+            (convolution(x).relu() * (tokens[:, None, window - 1 :] != 0)).max(axis=2)
+            for convolution, window in zip(self.convolutions, WINDOWS, strict=True)
+        ]
         return self.output(self.dropout(wf.concat(strongest, axis=1)))
 
 
 class Encoded(Dataset):
-    """Sentences as numbers of words. A batch is (tokens (n, width), labels (n,)), of the least
-    width that it fits in."""
+    """Sentences as numbers of words. A batch is (tokens (n, L), labels (n,)), as wide as its
+    longest sentence, of at least SHORTEST words."""
 
     def __init__(self, sentences: Sentences, vocabulary: Vocabulary) -> None:
-        rows = [vocabulary.encode(tokenize(text)) for text in sentences.texts]
-        # with at least so many filled places after each sentence, the width changes no score
-        end = max(WINDOWS)
-        self.tokens = pad_sequences([row[: WIDTHS[-1] - end] for row in rows], WIDTHS[-1])
-        self.lengths = np.array([min(len(row) + end, WIDTHS[-1]) for row in rows])
-        self.labels = sentences.labels
+        rows = [vocabulary.encode(tokenize(text))[:LONGEST] for text in sentences.texts]
+        self.lengths = np.array([max(len(row), SHORTEST) for row in rows])
+        rows = [row + [UNKNOWN] * (SHORTEST - len(row)) for row in rows]
+        self.tokens, self.labels = pad_sequences(rows, LONGEST), sentences.labels
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -86,23 +91,26 @@ class Encoded(Dataset):
         return self.tokens[index], self.labels[index]
 
     def take_rows(self, rows: Array) -> tuple[Array, Array]:
-        width = WIDTHS[np.searchsorted(WIDTHS, self.lengths[rows].max())]
+        width = self.lengths[rows].max()
         return np.ascontiguousarray(self.tokens[rows, :width]), self.labels[rows]
 
 
-@wf.jit
+# One program for batches of all lengths
+@wf.jit(dynamic={"tokens": {0: "batch", 1: "length"}, "labels": {0: "batch"}})
 def train_step(
     model: SentimentCNN, optimizer: nn.optim.Adam, tokens: wf.Tensor, labels: wf.Tensor
 ) -> wf.Tensor:
     dropped = (wf.rand(*tokens.shape) < WORD_DROPOUT) & (tokens != 0)
     optimizer.zero_grad()
-    loss = F.cross_entropy(model(wf.where(dropped, 1, tokens)), labels, label_smoothing=SMOOTHING)
+    loss = F.cross_entropy(
+        model(wf.where(dropped, UNKNOWN, tokens)), labels, label_smoothing=SMOOTHING
+    )
     loss.backward()
     optimizer.step()
     return loss
 
 
-@wf.jit
+@wf.jit(dynamic={"tokens": {0: "batch", 1: "length"}})
 def scores(model: SentimentCNN, tokens: wf.Tensor) -> wf.Tensor:
     """The probability of praise."""
     return F.softmax(model(tokens), axis=1)[:, 1]
@@ -236,7 +244,7 @@ def main(argv: Sequence[str] | None = None) -> float:
     print(f"{len(train):,} training and {len(dev):,} dev sentences from {train_set.source}")
     print(f"{len(vocabulary):,} words, {known:,} of them with given vectors", flush=True)
     args.epochs = args.epochs or (3 if len(train) >= FULL_SET else 10)
-    sampler = BucketBatchSampler(train.lengths, min(args.batch_size, len(train)), drop_last=True)
+    sampler = BucketBatchSampler(train.lengths, min(args.batch_size, len(train)))
     data = DataLoader(train, batch_sampler=sampler)
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
     schedule = nn.optim.ExponentialLR(optimizer, FALL ** (1 / 1000))
