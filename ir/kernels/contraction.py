@@ -11,7 +11,8 @@ from ..graph.graph import Node, node
 from ..graph.index import Var, var
 from ..graph.op import Op
 from ..graph.views import resolve, steady_axes
-from ..symbolic.questions import has_several
+from ..symbolic.questions import has_several, text
+from ..symbolic.scope import decided
 from .align import factor_vars
 from .kernel import Unit, domain
 from .places import Read
@@ -19,6 +20,7 @@ from .units import Units
 
 Users = Mapping[Node, Sequence[tuple[Unit, Read]]]
 MIN_CONTRACTION = 1024  # multiply-adds worth a register tile
+MIN_MATRIX = 64  # elements of a factor or of the product of two matrices that are worth one
 
 
 def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
@@ -34,7 +36,7 @@ def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
     """The contraction of every product that belongs to one: a sum of products in which each factor
     has output axes of real extent that the other misses, M only in A, N only in B."""
     sums = ((u, p, _own(u, p)) for u, p in _sums_of_products(units, users))
-    return {p: u for u, p, own in sums if all(own) and _is_large(u)}
+    return {p: u for u, p, own in sums if all(own) and _are_worth_a_tile(*_extents(u, p))}
 
 
 def products_over_windows(units: Units, users: Users, others: Container[Unit]) -> dict[Unit, Unit]:
@@ -63,6 +65,29 @@ def _sums_of_products(units: Units, users: Users) -> Iterator[tuple[Unit, Unit]]
 def _is_large(u: Unit) -> bool:
     """Is a sum worth a register tile?"""
     return prod(domain(u.node)) >= MIN_CONTRACTION
+
+
+def _extents(u: Unit, product: Unit) -> tuple[int, int, int, int]:
+    """Of a sum of products: results that neither factor or both have, those of each alone, and
+    terms."""
+    a, b = factor_vars(u, product) or (set[Var](), set[Var]())
+    kept = {*u.kept_vars()}
+    shared, m, n = (
+        prod(v.extent for v in side) for side in (kept - (a ^ b), kept & a - b, kept & b - a)
+    )
+    return shared, m, n, prod(product.node.shape[axis] for axis in u.node.arg[1])
+
+
+def _are_worth_a_tile(shared: int, m: int, n: int, k: int) -> bool:
+    """Are these products? Where one of two matrices is large, the number of rows of the other does
+    not matter, so that batches of few rows need no program of their own."""
+
+    def answer() -> bool:
+        sides = (k * n, m * n, m * k) if shared == 1 else ()
+        return any(s >= MIN_MATRIX for s in sides) or shared * m * n * k >= MIN_CONTRACTION
+
+    how = f"{text(shared)} products of {text(m)} x {text(k)} x {text(n)} are worth a tile"
+    return decided(answer, (shared, m, n, k), how)
 
 
 def _own(u: Unit, product: Unit) -> list[bool]:
@@ -97,8 +122,10 @@ def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) ->
     kept = {a for a, d in enumerate(shape) if has_several(d) and a not in axes}
     a, b = (kept & steady_axes(f) for f in factors)
     own = [bool(a - b), bool(b - a)]
-    is_one = all(own) or (any(own) and any(windows_over(factors, axes)))
-    return is_one and prod(shape) >= MIN_CONTRACTION
+    if all(own):
+        sides = (kept - (a ^ b), a - b, b - a, axes)
+        return _are_worth_a_tile(*(prod(shape[i] for i in side) for side in sides))
+    return any(own) and any(windows_over(factors, axes)) and prod(shape) >= MIN_CONTRACTION
 
 
 def seen(n: Node, views: Sequence[Node]) -> Node:
