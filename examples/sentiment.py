@@ -66,7 +66,7 @@ class SentimentCNN(nn.Module):
 
     def forward(self, tokens: wf.Tensor) -> wf.Tensor:
         x = self.embedding(tokens).transpose(1, 2)  # (N, dim, L)
-        # What ends behind its sentence does not count: so the width changes no score.
+        # Windows that end behind a sentence do not count: the width of a batch changes no score.
         strongest = [
             (convolution(x).relu() * (tokens[:, None, window - 1 :] != 0)).max(axis=2)
             for convolution, window in zip(self.convolutions, WINDOWS, strict=True)

@@ -82,6 +82,7 @@ class Candidates:
     def __init__(self, f: Fusion) -> None:
         self.f = f
         self.heap: list[Candidate] = []
+        self.has_symbols = False  # do sizes decide what some pairs save
         for g in sorted(set(f.group.values())):
             self.add(g, (h for h in g.neighbours if g < h))
 
@@ -93,6 +94,7 @@ class Candidates:
                 # of equals: what it writes is stored at once
                 last = g.form.anchor is not None or h.form.anchor is not None
                 low, high = sorted((g.serial, h.serial))
+                self.has_symbols |= is_unknown(saved)
                 heapq.heappush(self.heap, Candidate(-at_hand, last, low, high, g, h, saved))
 
     def __iter__(self) -> Iterator[Candidate]:
@@ -104,11 +106,11 @@ class Candidates:
     def settle(self, pair: Candidate) -> None:
         """Asks whether a pair that merges comes first at all sizes among those of its groups, where
         column sums are concerned: what they merge with first may decide their order."""
-        both = {pair.g, pair.h}
+        if not self.has_symbols:
+            return
         for other in self.heap:
             if (
-                (is_unknown(pair.saved) or is_unknown(other.saved))
-                and not both.isdisjoint((other.g, other.h))
+                (other.g in (pair.g, pair.h) or other.h in (pair.g, pair.h))
                 and other.is_current
                 and (pair.may_join_sums or other.may_join_sums)
             ):
