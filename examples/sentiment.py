@@ -40,9 +40,9 @@ from weft.nn.data import (
 
 FULL_SET = 20_000  # sentences from which on three epochs are plenty
 WINDOWS = (3, 4, 5)  # words that a filter sees
-# words of a sentence, as it is read: unknown ones follow up to there, since sums over fewer places
-# would take another order, and thus another program
-SHORTEST, LONGEST = 10, 64
+# words of a sentence, as it is read: unknown ones follow up to there, so that the widest window has
+# two places; an axis of one element would have a program of its own
+SHORTEST, LONGEST = 6, 64
 UNKNOWN = 1  # the number of a word that is not in the vocabulary
 EVALUATION_BATCH = 218  # a quarter of SST-2's 872 sentences
 SMOOTHING = 0.1  # of a label goes to both sides alike: a few words rarely settle a matter

@@ -26,6 +26,7 @@ from .split import LEAST_ROW, MANY_TERMS, Cuts, cut, viewed
 LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
+FEW_RESULTS = 1 << 13  # whose parts are stored and read in little time
 MOST_BY_INDEX = 1 << 20  # elements of the parts of all indices of the first axis
 # products of a part, whose panel of one vector of channels then fits the level-2 cache
 MOST_TERMS = 8192
@@ -55,10 +56,15 @@ def _has_parts_by_index(n: Node, extents: tuple[int, ...], added: int, stands: i
     """May there be a part for each index of the first axis: are its terms many, and results few?"""
     first, *others = extents
     terms = prod(others)
+
+    def are_cheap() -> bool:
+        """Are few parts stored, or many products added up for each?"""
+        return (added == terms and n.size <= FEW_RESULTS) or first * terms >= LEAST_TERMS
+
     return decided(
         lambda: (
             has_several(first)
-            and terms >= (LEAST_ROW if added == terms else MANY_TERMS)
+            and (terms >= MANY_TERMS or (terms >= LEAST_ROW and are_cheap()))
             and added > stands
             and n.size * first <= MOST_BY_INDEX
         ),

@@ -48,15 +48,15 @@ def encoded(*texts: str) -> sentiment.Encoded:
 
 def test_a_batch_is_as_wide_as_its_longest_sentence() -> None:
     data = encoded("w0 w1 w2", "w5 " * 11, "w3 " * 200, "")
-    for rows, width in (([0], 10), ([0, 3], 10), ([0, 1], 11), ([2, 0], 64)):
+    for rows, width in (([0], 6), ([0, 3], 6), ([0, 1], 11), ([2, 0], 64)):
         tokens, labels = data.take_rows(np.array(rows))
         assert tokens.shape == (len(rows), width) and labels.tolist() == [row % 2 for row in rows]
-    assert data.take_rows(np.array([0, 1]))[0][0].tolist() == [2, 3, 4, *[1] * 7, 0]
+    assert data.take_rows(np.array([0, 1]))[0][0].tolist() == [2, 3, 4, *[1] * 3, *[0] * 5]
     assert len(data) == 4 and data[0][0].shape == (64,)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("longest", [11, *rarely(12, 50)])
+@pytest.mark.parametrize("longest", [11, *rarely(7, 50)])
 def test_the_width_of_a_batch_does_not_change_a_score(longest: int) -> None:
     data = encoded("w0 w1 w2", "w3 " * longest)
     model = sentiment.SentimentCNN(102, 4, 3).eval()
