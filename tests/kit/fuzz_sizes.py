@@ -334,9 +334,10 @@ def computed(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
 
 
 def alone(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
-    """The same by a program of these sizes alone."""
+    """The same by a program of these sizes alone, which is not that of several, as kept on disk."""
     with (
         options.override(dynamic_shapes=False),
+        mock.patch.object(on_disk, "load_program", lambda key, structure: None),
         mock.patch.object(program_table, "_programs", program_table.Programs()),
     ):
         return computed(expression, sizes)
