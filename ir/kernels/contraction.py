@@ -35,8 +35,12 @@ def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
 def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
     """The contraction of every product that belongs to one: a sum of products in which each factor
     has output axes of real extent that the other misses, M only in A, N only in B."""
-    sums = ((u, p, _own(u, p)) for u, p in _sums_of_products(units, users))
-    return {p: u for u, p, own in sums if all(own) and _are_worth_a_tile(*_extents(u, p))}
+    sums = ((u, p, _extents(u, p)) for u, p in _sums_of_products(units, users))
+    return {
+        p: u
+        for u, p, (shared, m, n, k) in sums
+        if m >= 2 <= n and _are_worth_a_tile(shared, m, n, k)
+    }
 
 
 def products_over_windows(units: Units, users: Users, others: Container[Unit]) -> dict[Unit, Unit]:
@@ -46,7 +50,7 @@ def products_over_windows(units: Units, users: Users, others: Container[Unit]) -
         p: u
         for u, p in _sums_of_products(units, users)
         if p not in others
-        and any(_own(u, p))
+        and any(own >= 2 for own in _extents(u, p)[1:3])
         and any(windows_over(p.node.src, u.node.arg[1]))
         and _is_large(u)
     }
@@ -88,15 +92,6 @@ def _are_worth_a_tile(shared: int, m: int, n: int, k: int) -> bool:
 
     how = f"{text(shared)} products of {text(m)} x {text(k)} x {text(n)} are worth a tile"
     return decided(answer, (shared, m, n, k), how)
-
-
-def _own(u: Unit, product: Unit) -> list[bool]:
-    """Whether each factor has output axes of its own."""
-    a, b = factor_vars(u, product) or (set[Var](), set[Var]())
-    return [
-        prod(v.extent for v in u.kept_vars() if v in mine and v not in other) >= 2
-        for mine, other in ((a, b), (b, a))
-    ]
 
 
 def windows_over(factors: Sequence[Node], axes: Sequence[int]) -> tuple[int, int]:
