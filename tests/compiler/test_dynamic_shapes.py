@@ -41,7 +41,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> program_table.Programs:
     (wf.zeros(1) + 1).realize()
     made = program_table.Programs()
     monkeypatch.setattr(program_table, "_programs", made)
-    monkeypatch.setattr(on_disk, "found", lambda structure: None)
+    monkeypatch.setattr(on_disk, "load_program", lambda key, structure: None)
     return made
 
 
@@ -101,10 +101,9 @@ def some_of(table: Iterable[str]) -> list[Any]:
 
 
 def alone(case: Sized, n: Any) -> np.ndarray[Any, Any]:
-    """By a program for this size alone, which is not that of several, as kept on disk."""
+    """By a program for this size alone."""
     with (
         options.override(dynamic_shapes=False),
-        mock.patch.object(on_disk, "load_program", lambda key, structure: None),
         mock.patch.object(program_table, "_programs", program_table.Programs()),
     ):
         return case(n).numpy()

@@ -20,7 +20,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """None is there, nor on disk, and nothing is pending."""
     (wf.zeros(1) + 1).realize()
     monkeypatch.setattr(program_table, "_programs", program_table.Programs())
-    monkeypatch.setattr(on_disk, "found", lambda structure: None)
+    monkeypatch.setattr(on_disk, "load_program", lambda key, structure: None)
 
 
 def weighed(x: wf.Tensor, y: dict[str, wf.Tensor], power: int = 2) -> wf.Tensor:

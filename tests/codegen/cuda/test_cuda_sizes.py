@@ -36,7 +36,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> program_table.Programs:
 
 @pytest.fixture
 def nothing_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_disk, "found", lambda structure: None)
+    monkeypatch.setattr(on_disk, "load_program", lambda key, structure: None)
 
 
 def random(*shape: int) -> wf.Tensor:
