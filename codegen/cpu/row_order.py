@@ -65,7 +65,7 @@ def ordered(loop: RowLoop, apart: int) -> list[Stmt]:
 def unrolled(loop: RowLoop, apart: int) -> list[Stmt]:
     """All steps of the loop one after the other, for one lane; then each of its sums of floats as
     an expression."""
-    sums = [r for r in loop.reductions if loop.axes and has_order(r)]
+    sums = [r for r in loop.reductions if loop.axes and r.has_order]
     index = row_major([var(v) for v in loop.axes], [v.extent for v in loop.axes])
     held = {
         r.acc: Buf(
@@ -87,11 +87,6 @@ def unrolled(loop: RowLoop, apart: int) -> list[Stmt]:
     ]
 
 
-def has_order(r: Reduction) -> bool:
-    """Does its value depend on the order of its terms?"""
-    return r.acc.dtype.is_float and r.kind != "max"
-
-
 def in_blocks(n: Node, target: Target) -> bool:
     """Is it a sum of floats of which lanes might add up blocks? Then it has no order here."""
     terms = n.src[0].size // max(1, n.size) if n.op is Op.REDUCE and n.dtype.is_float else 0
@@ -99,7 +94,7 @@ def in_blocks(n: Node, target: Target) -> bool:
 
 
 def _sums(loop: RowLoop) -> list[Reduction]:
-    return [r for r in loop.reductions if loop.axes and r.in_rows and has_order(r)]
+    return [r for r in loop.reductions if loop.axes and r.in_rows and r.has_order]
 
 
 def _folded(r: Reduction, parts: Buf) -> list[Stmt]:

@@ -46,7 +46,7 @@ from ..kernels.stages import ColumnSum, RowLoop
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
-from .row_order import has_order, ordered, unrolled
+from .row_order import ordered, unrolled
 from .tiny import nest
 
 SUMMED_WORK = 16  # operations an element of a row that is summed, whatever they are
@@ -136,7 +136,7 @@ class RowLowering(KernelAxes):
         follows from them."""
         stages = self.probe
         loops = [loop for s in stages for loop in s.loops if len(loop.axes) > 1]
-        if not self.tuning.strict and any(has_order(r) for loop in loops for r in loop.reductions):
+        if not self.tuning.strict and any(r.has_order for loop in loops for r in loop.reductions):
             self.weigh(self.target)
             stages = self.stages(
                 self.axis_map({v: var(v) for v in self.outer}, scratch=self.target.l1 // 2)
@@ -156,7 +156,7 @@ class RowLowering(KernelAxes):
         *others, lane = loop.axes
         work = loop_axes.work(postorder(loop.roots()))
         amount, apart = loop_axes.unroll(work, lane.extent, self.width), 0
-        if any(map(has_order, loop.reductions)):
+        if any(r.has_order for r in loop.reductions):
             apart = self._apart(loop)
             most = max(1, apart // self.width)
             amount = most if work <= loop_axes.CHEAP else min(amount, most)

@@ -19,7 +19,6 @@ from ..kernels.schedule import Estimate, Refusal, Schedule, decide
 from ..kernels.stages import UNROLLED
 from ..llvm.target import Target
 from .chunks import Tuning
-from .row_order import has_order
 from .rows import RowLowering
 
 # cycles for the lanes of a vector; a max hands on NaN
@@ -127,7 +126,7 @@ ORDERS = {
 def _chosen(k: RowLowering, tuning: Tuning) -> Lowered:
     """By the best schedule; for symbolic extents the best of those that add up in the same order as
     the best one for any size that the program serves."""
-    scope, kinds = k.scope, {r.in_rows for r in k.reductions if has_order(r)}
+    scope, kinds = k.scope, {r.in_rows for r in k.reductions if r.has_order}
     if scope is None or not kinds:
         return tuning.choose(ROWS_AND_MAPS, k)
 

@@ -120,6 +120,9 @@ class KernelAxes:
         self.inner_groups = {
             s: loop_axes.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()
         }
+        if any(r.has_order for r in self.reductions):
+            for groups in self.inner_groups.values():
+                loop_axes.refuse_stretch(groups, self.indices)
         self.width = lane_width(self.roots, target)
         self.body = loop_axes.work(nodes)
 

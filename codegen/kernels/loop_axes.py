@@ -14,8 +14,8 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
 from ...ir.loops.walk import postorder
-from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import is_same, is_unknown, value_of
+from ...ir.symbolic.integer import NotSymbolicHere, Symbolic
+from ...ir.symbolic.questions import has_several, is_same, is_unknown, value_of
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
@@ -99,6 +99,17 @@ def collapse(
     return groups
 
 
+def refuse_stretch(groups: Sequence[list[Var]], indices: Iterable[Index]) -> None:
+    """Raises NotSymbolicHere where the groups would be fewer if the extent of the last axis were
+    known, since it is short: terms of a sum would have another order."""
+    *_, before, last = ([], [], *groups)
+    n = last[-1].extent if before and len(last) == 1 else 1
+    if not is_unknown(n) or not any(i.coef(last[0]) == 1 for i in indices):
+        return
+    if _as_one([*before, *last], list(indices), n) and n in STRETCH:
+        raise NotSymbolicHere(f"{n} neighbouring terms of a sum share an element")
+
+
 def in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
     """Axes that may run in any order: the one with the smallest steps in memory last, if all steps
     are constant."""
@@ -120,7 +131,9 @@ def _as_one(group: list[Var], indices: list[Index], short: int = 1) -> bool:
         ):
             continue
         together = index.substitute(by)
-        if divides(together, fused) and not (short > 1 and stretch(together, fused) == short):
+        if divides(together, fused) and not (
+            has_several(short) and is_same(stretch(together, fused), short)
+        ):
             return False
     return True
 

@@ -41,6 +41,11 @@ class Reduction:
     in_rows: bool
     rounded: bool
 
+    @property
+    def has_order(self) -> bool:
+        """Does its value depend on the order of its terms?"""
+        return self.acc.dtype.is_float and self.kind != "max"
+
     def into(self, acc: Buf, at: Index, value: Node) -> Reduce:
         """Adds a value to an element of an accumulator."""
         reduce = Reduce(acc, at, self.kind, value)

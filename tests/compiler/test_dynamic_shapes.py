@@ -457,6 +457,17 @@ def test_one_program_adds_up_few_and_many_terms_of_a_row() -> None:
     assert compiled(case, (64, 67, 3, 1024, 1025, 2048, 2049, 2100, 4097)) == 2
 
 
+def test_neighbouring_terms_that_share_an_element_are_added_up_as_at_that_size_alone() -> None:
+    """Rows of 2 or 4 are one axis with those before them, if what they read or a mask of them is
+    one value for each: longer rows are not."""
+
+    def case(n: int) -> wf.Tensor:
+        x = random(48)[:, None] * random(48, n)
+        return wf.concat([x.sum()[None], x.reshape(-1)])
+
+    assert compiled(case, (31, 48, 100, 4, 2, 9)) == 4
+
+
 @pytest.mark.slow
 def test_a_kernel_of_rows_sums_over_them_whatever_their_length() -> None:
     def case(n: int) -> wf.Tensor:
