@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ...ir.graph.graph import scalar_node
-from ...ir.graph.index import ANYWHERE, Index, Range, Var, var
+from ...ir.graph.index import Index, Var, var
 from ...ir.graph.op import Op
-from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, If, Reduce, Stmt
+from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
 from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import has_several, is_same, is_unknown
+from ...ir.symbolic.questions import has_several, is_same
 from .loop_axes import grouped, nest
 
 TERMS = (
@@ -51,20 +51,11 @@ def cascade(
 
 
 def cascade_lanes(lane: Var, step: int, loop: Loop, body: list[Stmt], inside: bool) -> list[Stmt]:
-    """The body in a loop over the lanes, of which a step takes so many, or in loops over blocks;
-    one of both where their number is not known. `inside`: of further loops."""
-    size = LANE_TERMS * step
-    if not _sums(body, lane):
+    """The body in a loop over the lanes, of which a step takes so many, or in loops over blocks.
+    `inside`: of further loops."""
+    if not _sums(body, lane) or not has_blocks(lane.extent, step):
         return [loop(lane, body)]
-    if is_unknown(lane.extent):
-        other, count = Var(lane.name, lane.extent), Index(const=lane.extent)
-        few, again = loop(lane, body), Substitution({lane: var(other)}).body(body)
-        many = _blocks(other, size, loop, again, fold_one, inside)
-        is_few = Range(count, 0, 2 * size + 1)
-        return [If((is_few,), [few]), If((Range(count, is_few.hi, ANYWHERE),), many)]
-    if not has_blocks(lane.extent, step):
-        return [loop(lane, body)]
-    return _blocks(lane, size, loop, body, fold_one, inside)
+    return _blocks(lane, LANE_TERMS * step, loop, body, fold_one, inside)
 
 
 def has_blocks(terms: int, step: int) -> bool:

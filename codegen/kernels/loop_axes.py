@@ -102,11 +102,13 @@ def collapse(
 def refuse_stretch(groups: Sequence[list[Var]], indices: Iterable[Index]) -> None:
     """Raises NotSymbolicHere where the groups would be fewer if the extent of the last axis were
     known, since it is short: terms of a sum would have another order."""
-    *_, before, last = ([], [], *groups)
-    n = last[-1].extent if before and len(last) == 1 else 1
-    if not is_unknown(n) or not any(i.coef(last[0]) == 1 for i in indices):
+    if len(groups) < 2 or len(groups[-1]) > 1:
         return
-    if _as_one([*before, *last], list(indices), n) and n in STRETCH:
+    (last,) = groups[-1]
+    n = last.extent
+    if not is_unknown(n) or not any(i.coef(last) == 1 for i in indices):
+        return
+    if _as_one([*groups[-2], last], list(indices), n) and n in STRETCH:
         raise NotSymbolicHere(f"{n} neighbouring terms of a sum share an element")
 
 

@@ -10,7 +10,7 @@ block {key, value}.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var
@@ -291,18 +291,35 @@ class Emitter(Simple):
             self.straight(s, w, integer(main), integer(n - main), -(-(n - main) // w))
 
     def counted_lanes(self, s: For, w: int, n: Val) -> None:
-        """A main loop of full vectors, then masked vectors for the rest."""
+        """Full vectors, several a step; those that are left, one by one; then a masked vector."""
         groups = self.together(s, w)
-        step = w * groups
-        main = self.w.binary("sub", n, self.w.binary("srem", n, integer(step)))
-        with (
-            self.maybe(self.w.compare("sgt", main, integer(0))),
-            self.loop(s, integer(0), main, step) as i,
-        ):
+        main, full = self.multiple(n, w * groups), self.multiple(n, w)
+        self.full_vectors(s, w, integer(0), main, groups)
+        if 1 < groups == partial_groups(s, w):
+            self.few_vectors(s, w, main, full, groups - 1)
+        elif groups > 1:
+            self.full_vectors(s, w, main, full, 1)
+        with self.maybe(self.w.compare("slt", full, n)):
+            self.vectors(s, w, full, [self.tail(w, self.w.binary("sub", n, full), 0)])
+
+    def multiple(self, n: Val, of: int) -> Val:
+        """The greatest one that is at most n."""
+        return self.w.binary("sub", n, self.w.binary("srem", n, integer(of)))
+
+    def full_vectors(self, s: For, w: int, start: Val, stop: Val, groups: int) -> None:
+        """A loop of so many vectors a step."""
+        some = self.w.compare("slt", start, stop)
+        with self.maybe(some), self.loop(s, start, stop, w * groups) as i:
             self.vectors(s, w, i, [None] * groups)
-        rest = self.w.compare("sgt", self.w.binary("srem", n, integer(step)), integer(0))
-        with self.maybe(rest), self.loop(s, main, n, w) as i:
-            self.vectors(s, w, i, [self.tail(w, self.w.binary("sub", n, i), 0)])
+
+    def few_vectors(self, s: For, w: int, start: Val, stop: Val, most: int) -> None:
+        """A branch for each vector inside of that for the one before: which partial sum it adds to
+        is known."""
+        with ExitStack() as branches:
+            for k in range(most):
+                at = self.w.add(start, integer(k * w))
+                branches.enter_context(self.maybe(self.w.compare("slt", at, stop)))
+                self.vectors(s, w, at, [None], k * w)
 
     def straight(self, s: For, w: int, base: Val, n: Val, groups: int) -> None:
         if base.text != "0":

@@ -1,5 +1,5 @@
 """Lanes and accumulators, planned before emission. In: a phase, a Target. Out: lanes and groups of
-LANES loops, use of REG buffers.
+LANES loops, use of private buffers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loops.walk import operands, part_of, postorder, roots, statements, usual_operands
 from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import is_same
 from .lanes import Lanes
 from .target import Target
 from .values import integer
@@ -23,8 +24,8 @@ STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code
 
 @dataclass
 class Use:
-    """How a REG buffer is used: as an array sliced in vectors, or as partial sums {width:
-    groups}."""
+    """How a private buffer is used: as an array sliced in vectors, or one of REG as partial sums
+    {width: groups}."""
 
     slice: int = 0
     op: str = ""
@@ -117,7 +118,7 @@ def plan_phase(phase: For, target: Target) -> Plan:
             elif is_apart(index, row, s.var, plan.widths[s.var]):
                 assert isinstance(row.extent, int)
                 plan.apart.setdefault(buf, []).append((first, row.extent))
-    if any(isinstance(s, Alloc) and s.buf.space == REG for s in statements(phase.body)):
+    if any(isinstance(s, Alloc) for s in statements(phase.body)):
         _visit(plan, phase.body, None, set())
     return plan
 
@@ -228,7 +229,7 @@ def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) ->
             case Reduce() if not lanes and (part := part_of(s)) in plan.uses:
                 _note_part(plan, s, plan.uses[part])
         for buf, index in _accesses(s):
-            if buf.space == REG:
+            if buf.space != GLOBAL:
                 _note_access(plan, buf, index, lanes)
 
 
@@ -263,8 +264,7 @@ def _note_access(plan: Plan, buf: Buf, index: Index, lanes: For | None) -> None:
     rest = index - Index({lanes.var: 1})
     use.aligned &= (
         use.slice == w
-        and rest.const % w == 0
-        and all(c % w == 0 for _, c in rest.terms)
+        and all(is_same(c % w, 0) for c in (rest.const, *(c for _, c in rest.terms)))
         and lanes.extent != 1
     )
 

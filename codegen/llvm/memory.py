@@ -112,7 +112,7 @@ def _live(fn: Function, buf: Buf, mask: Mask, group: int, harmless: bool = False
     """The lanes that are written: those past the loop's end too where nothing looks at them or it
     changes nothing."""
     use = fn.plan.uses.get(buf)
-    unseen = buf.space == REG and (harmless or (use is not None and use.padded))
+    unseen = (harmless and buf.space == REG) or (use is not None and use.padded)
     return (
         mask_value(fn.scope, mask, group)
         if unseen or is_lanewise(fn, buf)
@@ -185,7 +185,7 @@ def _update_uniform(a: Access, op: str, value: Val, update: Update) -> None:
     """All lanes into one element: partial sums for registers, else combined at once."""
     if a.buf.space == REG:
         part = next(p for p in a.fn.partials[a.buf] if p.w == a.lanes)
-        _update_slot(a, _partial_slot(a, part), update)
+        _update_partial(a, part, update)
         a.fn.uncombined[a.buf] = None
         return
     w, dtype = a.fn.writer, a.buf.dtype
@@ -195,6 +195,22 @@ def _update_uniform(a: Access, op: str, value: Val, update: Update) -> None:
     total = across_lanes(w, op, dtype, value)
     old = to_register(a, w.load(a.ptr(), a.elem, 1, a.align, a.level))
     w.store(to_memory(a, combined(w, op, dtype, old, total)), a.ptr(), a.align)
+
+
+def _update_partial(a: Access, part: Partials, update: Update) -> None:
+    """The partial sum of a vector. Where only a run tells which one that is, each of those that it
+    may be becomes what it was or its update: so all stay in registers."""
+    w, lanes, live = a.fn.writer, a.fn.scope.lanes, a.live
+    assert lanes is not None
+    if isinstance(lanes.first, int):
+        slot = (lanes.first // part.w + a.group) % part.groups
+        _update_slot(a, _partial_slot(a, part, slot), update)
+        return
+    first = w.splat(w.convert("trunc", lanes.first, "i32"), a.lanes)
+    for slot in range(a.group, part.groups, len(lanes.tails)):
+        here = w.compare("eq", first, integer((slot - a.group) * part.w, 32))
+        a.live = both(w, live, here)
+        _update_slot(a, _partial_slot(a, part, slot), update)
 
 
 def _update_strided(a: Access, update: Update) -> None:
@@ -261,19 +277,9 @@ def _slot(fn: Function, buf: Buf, index: Index, group: int) -> Val:
     )
 
 
-def _partial_slot(a: Access, part: Partials) -> Val:
-    lanes, count = a.fn.scope.lanes, part.w * part.groups
-    assert lanes is not None
-    if isinstance(lanes.first, int):
-        return pointer(
-            a.fn.scope,
-            part.base,
-            a.elem,
-            a.index * count + (lanes.first + a.group * part.w) % count,
-            a.group,
-        )
-    ptr = pointer(a.fn.scope, part.base, a.elem, a.index * count + a.group * part.w, a.group)
-    return a.fn.writer.offset(ptr, a.elem, lanes.first)
+def _partial_slot(a: Access, part: Partials, slot: int) -> Val:
+    index = (a.index * part.groups + slot) * part.w
+    return pointer(a.fn.scope, part.base, a.elem, index, a.group)
 
 
 def _fill(fn: Function, buf: Buf, value: Val) -> None:

@@ -457,6 +457,17 @@ def test_one_program_adds_up_few_and_many_terms_of_a_row() -> None:
     assert compiled(case, (64, 67, 3, 1024, 1025, 2048, 2049, 2100, 4097)) == 2
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool_"])
+def test_lines_end_at_any_place_of_a_vector(dtype: str) -> None:
+    """What is behind their end, the next line, is not written."""
+
+    def case(n: int) -> wf.Tensor:
+        x = random(300, n)
+        return wf.where(x > random(n), x * 8, x).to(getattr(wf, dtype))
+
+    assert compiled(case, (40, 25, *range(2, 20))) == 2
+
+
 def test_neighbouring_terms_that_share_an_element_are_added_up_as_at_that_size_alone() -> None:
     """Rows of 2 or 4 are one axis with those before them, if what they read or a mask of them is
     one value for each: longer rows are not."""

@@ -1,10 +1,13 @@
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, i32, <8 x i1>, <8 x float>)
 declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)
 declare i64 @llvm.smin.i64(i64, i64)
-declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
+declare i8 @llvm.ctpop.i8(i8)
 
 define void @k0_map_sqrt_div_p0(ptr %ctx, i64 %chunk, i64 %tid) #0 {
 start:
+  %tail = alloca [8 x float], align 64
+  %tail.1 = alloca [8 x float], align 64
+  %tail.2 = alloca [8 x float], align 64
   %in0 = load ptr, ptr %ctx, align 8
   %t1 = getelementptr i64, ptr %ctx, i64 1
   %in1 = load ptr, ptr %t1, align 8
@@ -35,160 +38,322 @@ start:
   %t15 = call i64 @llvm.smin.i64(i64 512, i64 %t14)
   %t16 = srem i64 %t15, 16
   %t17 = sub i64 %t15, %t16
-  %t18 = icmp sgt i64 %t17, 0
-  br i1 %t18, label %then19, label %done20
-then19:
-  %in7.21 = getelementptr float, ptr %in7, i64 %t13
-  %in3.24 = load float, ptr %in3, align 4
-  %in1.25 = getelementptr float, ptr %in1, i64 %t13
-  %in2.28 = load float, ptr %in2, align 4
-  %in0.29 = getelementptr float, ptr %in0, i64 %t13
-  %t33 = insertelement <8 x float> poison, float %in2.28, i64 0
-  %t34 = shufflevector <8 x float> %t33, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t37 = insertelement <8 x float> poison, float %in3.24, i64 0
-  %t38 = shufflevector <8 x float> %t37, <8 x float> poison, <8 x i32> splat (i32 0)
-  %in4.40 = getelementptr float, ptr %in4, i64 %t13
-  %in5.43 = load float, ptr %in5, align 4
-  %t46 = insertelement <8 x float> poison, float %in5.43, i64 0
-  %t47 = shufflevector <8 x float> %t46, <8 x float> poison, <8 x i32> splat (i32 0)
-  %in6.51 = load float, ptr %in6, align 4
-  %t52 = insertelement <8 x float> poison, float %in6.51, i64 0
-  %t53 = shufflevector <8 x float> %t52, <8 x float> poison, <8 x i32> splat (i32 0)
-  %out0.77 = getelementptr float, ptr %out0, i64 %t13
-  %out1.80 = getelementptr float, ptr %out1, i64 %t13
-  %out2.83 = getelementptr float, ptr %out2, i64 %t13
+  %t18 = srem i64 %t15, 8
+  %t19 = sub i64 %t15, %t18
+  %t20 = icmp slt i64 0, %t17
+  br i1 %t20, label %then21, label %done22
+then21:
+  %in7.23 = getelementptr float, ptr %in7, i64 %t13
+  %in3.26 = load float, ptr %in3, align 4
+  %in1.27 = getelementptr float, ptr %in1, i64 %t13
+  %in2.30 = load float, ptr %in2, align 4
+  %in0.31 = getelementptr float, ptr %in0, i64 %t13
+  %t35 = insertelement <8 x float> poison, float %in2.30, i64 0
+  %t36 = shufflevector <8 x float> %t35, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t39 = insertelement <8 x float> poison, float %in3.26, i64 0
+  %t40 = shufflevector <8 x float> %t39, <8 x float> poison, <8 x i32> splat (i32 0)
+  %in4.42 = getelementptr float, ptr %in4, i64 %t13
+  %in5.45 = load float, ptr %in5, align 4
+  %t48 = insertelement <8 x float> poison, float %in5.45, i64 0
+  %t49 = shufflevector <8 x float> %t48, <8 x float> poison, <8 x i32> splat (i32 0)
+  %in6.53 = load float, ptr %in6, align 4
+  %t54 = insertelement <8 x float> poison, float %in6.53, i64 0
+  %t55 = shufflevector <8 x float> %t54, <8 x float> poison, <8 x i32> splat (i32 0)
+  %out0.79 = getelementptr float, ptr %out0, i64 %t13
+  %out1.82 = getelementptr float, ptr %out1, i64 %t13
+  %out2.85 = getelementptr float, ptr %out2, i64 %t13
   br label %l.enter
 l.enter:
   br label %l.loop
 l.loop:  ; inner loop 1: out0 = in7 - in3 * (in1 + ..) / (sqrt(..) + in6); out1 = in1 + in2 * (in0 - in1); out2 = in4 + in ..
   %l = phi i64 [0, %l.enter], [%l.next, %l.again]
-  %in7.22 = getelementptr float, ptr %in7.21, i64 %l
-  %in7.23 = load <8 x float>, ptr %in7.22, align 4
-  %in1.26 = getelementptr float, ptr %in1.25, i64 %l
-  %in1.27 = load <8 x float>, ptr %in1.26, align 4
-  %in0.30 = getelementptr float, ptr %in0.29, i64 %l
-  %in0.31 = load <8 x float>, ptr %in0.30, align 4
-  %t32 = fsub <8 x float> %in0.31, %in1.27
-  %t35 = fmul <8 x float> %t34, %t32
-  %t36 = fadd <8 x float> %in1.27, %t35
-  %t39 = fmul <8 x float> %t38, %t36
-  %in4.41 = getelementptr float, ptr %in4.40, i64 %l
-  %in4.42 = load <8 x float>, ptr %in4.41, align 4
-  %t44 = fmul <8 x float> %in0.31, %in0.31
-  %t45 = fsub <8 x float> %t44, %in4.42
-  %t48 = fmul <8 x float> %t47, %t45
-  %t49 = fadd <8 x float> %in4.42, %t48
-  %t50 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %t49)
-  %t54 = fadd <8 x float> %t50, %t53
-  %t55 = fdiv <8 x float> %t39, %t54
-  %t56 = fsub <8 x float> %in7.23, %t55
-  %in7.57 = getelementptr float, ptr %in7.22, i64 8
-  %in7.58 = load <8 x float>, ptr %in7.57, align 4
-  %in1.59 = getelementptr float, ptr %in1.26, i64 8
-  %in1.60 = load <8 x float>, ptr %in1.59, align 4
-  %in0.61 = getelementptr float, ptr %in0.30, i64 8
-  %in0.62 = load <8 x float>, ptr %in0.61, align 4
-  %t63 = fsub <8 x float> %in0.62, %in1.60
-  %t64 = fmul <8 x float> %t34, %t63
-  %t65 = fadd <8 x float> %in1.60, %t64
-  %t66 = fmul <8 x float> %t38, %t65
-  %in4.67 = getelementptr float, ptr %in4.41, i64 8
-  %in4.68 = load <8 x float>, ptr %in4.67, align 4
-  %t69 = fmul <8 x float> %in0.62, %in0.62
-  %t70 = fsub <8 x float> %t69, %in4.68
-  %t71 = fmul <8 x float> %t47, %t70
-  %t72 = fadd <8 x float> %in4.68, %t71
-  %t73 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %t72)
-  %t74 = fadd <8 x float> %t73, %t53
-  %t75 = fdiv <8 x float> %t66, %t74
-  %t76 = fsub <8 x float> %in7.58, %t75
-  %out0.78 = getelementptr float, ptr %out0.77, i64 %l
-  store <8 x float> %t56, ptr %out0.78, align 4
-  %out0.79 = getelementptr float, ptr %out0.78, i64 8
-  store <8 x float> %t76, ptr %out0.79, align 4
-  %out1.81 = getelementptr float, ptr %out1.80, i64 %l
-  store <8 x float> %t36, ptr %out1.81, align 4
-  %out1.82 = getelementptr float, ptr %out1.81, i64 8
-  store <8 x float> %t65, ptr %out1.82, align 4
-  %out2.84 = getelementptr float, ptr %out2.83, i64 %l
-  store <8 x float> %t49, ptr %out2.84, align 4
-  %out2.85 = getelementptr float, ptr %out2.84, i64 8
-  store <8 x float> %t72, ptr %out2.85, align 4
+  %in7.24 = getelementptr float, ptr %in7.23, i64 %l
+  %in7.25 = load <8 x float>, ptr %in7.24, align 4
+  %in1.28 = getelementptr float, ptr %in1.27, i64 %l
+  %in1.29 = load <8 x float>, ptr %in1.28, align 4
+  %in0.32 = getelementptr float, ptr %in0.31, i64 %l
+  %in0.33 = load <8 x float>, ptr %in0.32, align 4
+  %t34 = fsub <8 x float> %in0.33, %in1.29
+  %t37 = fmul <8 x float> %t36, %t34
+  %t38 = fadd <8 x float> %in1.29, %t37
+  %t41 = fmul <8 x float> %t40, %t38
+  %in4.43 = getelementptr float, ptr %in4.42, i64 %l
+  %in4.44 = load <8 x float>, ptr %in4.43, align 4
+  %t46 = fmul <8 x float> %in0.33, %in0.33
+  %t47 = fsub <8 x float> %t46, %in4.44
+  %t50 = fmul <8 x float> %t49, %t47
+  %t51 = fadd <8 x float> %in4.44, %t50
+  %t52 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %t51)
+  %t56 = fadd <8 x float> %t52, %t55
+  %t57 = fdiv <8 x float> %t41, %t56
+  %t58 = fsub <8 x float> %in7.25, %t57
+  %in7.59 = getelementptr float, ptr %in7.24, i64 8
+  %in7.60 = load <8 x float>, ptr %in7.59, align 4
+  %in1.61 = getelementptr float, ptr %in1.28, i64 8
+  %in1.62 = load <8 x float>, ptr %in1.61, align 4
+  %in0.63 = getelementptr float, ptr %in0.32, i64 8
+  %in0.64 = load <8 x float>, ptr %in0.63, align 4
+  %t65 = fsub <8 x float> %in0.64, %in1.62
+  %t66 = fmul <8 x float> %t36, %t65
+  %t67 = fadd <8 x float> %in1.62, %t66
+  %t68 = fmul <8 x float> %t40, %t67
+  %in4.69 = getelementptr float, ptr %in4.43, i64 8
+  %in4.70 = load <8 x float>, ptr %in4.69, align 4
+  %t71 = fmul <8 x float> %in0.64, %in0.64
+  %t72 = fsub <8 x float> %t71, %in4.70
+  %t73 = fmul <8 x float> %t49, %t72
+  %t74 = fadd <8 x float> %in4.70, %t73
+  %t75 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %t74)
+  %t76 = fadd <8 x float> %t75, %t55
+  %t77 = fdiv <8 x float> %t68, %t76
+  %t78 = fsub <8 x float> %in7.60, %t77
+  %out0.80 = getelementptr float, ptr %out0.79, i64 %l
+  store <8 x float> %t58, ptr %out0.80, align 4
+  %out0.81 = getelementptr float, ptr %out0.80, i64 8
+  store <8 x float> %t78, ptr %out0.81, align 4
+  %out1.83 = getelementptr float, ptr %out1.82, i64 %l
+  store <8 x float> %t38, ptr %out1.83, align 4
+  %out1.84 = getelementptr float, ptr %out1.83, i64 8
+  store <8 x float> %t67, ptr %out1.84, align 4
+  %out2.86 = getelementptr float, ptr %out2.85, i64 %l
+  store <8 x float> %t51, ptr %out2.86, align 4
+  %out2.87 = getelementptr float, ptr %out2.86, i64 8
+  store <8 x float> %t74, ptr %out2.87, align 4
   br label %l.again
 l.again:
   %l.next = add nuw nsw i64 %l, 16
-  %t86 = icmp slt i64 %l.next, %t17
-  br i1 %t86, label %l.loop, label %l.end
+  %t88 = icmp slt i64 %l.next, %t17
+  br i1 %t88, label %l.loop, label %l.end
 l.end:
-  br label %done20
-done20:
-  %t87 = icmp sgt i64 %t16, 0
-  br i1 %t87, label %then88, label %done89
-then88:
-  %in7.96 = getelementptr float, ptr %in7, i64 %t13
-  %in3.99 = load float, ptr %in3, align 4
-  %in1.100 = getelementptr float, ptr %in1, i64 %t13
-  %in2.103 = load float, ptr %in2, align 4
-  %in0.104 = getelementptr float, ptr %in0, i64 %t13
-  %t108 = insertelement <8 x float> poison, float %in2.103, i64 0
+  br label %done22
+done22:
+  %t89 = icmp slt i64 %t17, %t19
+  br i1 %t89, label %then90, label %done91
+then90:
+  %in7.92 = getelementptr float, ptr %in7, i64 %t13
+  %in3.95 = load float, ptr %in3, align 4
+  %in1.96 = getelementptr float, ptr %in1, i64 %t13
+  %in2.99 = load float, ptr %in2, align 4
+  %in0.100 = getelementptr float, ptr %in0, i64 %t13
+  %t104 = insertelement <8 x float> poison, float %in2.99, i64 0
+  %t105 = shufflevector <8 x float> %t104, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t108 = insertelement <8 x float> poison, float %in3.95, i64 0
   %t109 = shufflevector <8 x float> %t108, <8 x float> poison, <8 x i32> splat (i32 0)
-  %t112 = insertelement <8 x float> poison, float %in3.99, i64 0
-  %t113 = shufflevector <8 x float> %t112, <8 x float> poison, <8 x i32> splat (i32 0)
-  %in4.115 = getelementptr float, ptr %in4, i64 %t13
-  %in5.118 = load float, ptr %in5, align 4
-  %t121 = insertelement <8 x float> poison, float %in5.118, i64 0
-  %t122 = shufflevector <8 x float> %t121, <8 x float> poison, <8 x i32> splat (i32 0)
-  %in6.126 = load float, ptr %in6, align 4
-  %t127 = insertelement <8 x float> poison, float %in6.126, i64 0
-  %t128 = shufflevector <8 x float> %t127, <8 x float> poison, <8 x i32> splat (i32 0)
-  %out0.132 = getelementptr float, ptr %out0, i64 %t13
-  %out1.134 = getelementptr float, ptr %out1, i64 %t13
-  %out2.136 = getelementptr float, ptr %out2, i64 %t13
+  %in4.111 = getelementptr float, ptr %in4, i64 %t13
+  %in5.114 = load float, ptr %in5, align 4
+  %t117 = insertelement <8 x float> poison, float %in5.114, i64 0
+  %t118 = shufflevector <8 x float> %t117, <8 x float> poison, <8 x i32> splat (i32 0)
+  %in6.122 = load float, ptr %in6, align 4
+  %t123 = insertelement <8 x float> poison, float %in6.122, i64 0
+  %t124 = shufflevector <8 x float> %t123, <8 x float> poison, <8 x i32> splat (i32 0)
+  %out0.128 = getelementptr float, ptr %out0, i64 %t13
+  %out1.130 = getelementptr float, ptr %out1, i64 %t13
+  %out2.132 = getelementptr float, ptr %out2, i64 %t13
   br label %l.enter.1
 l.enter.1:
   br label %l.loop.1
 l.loop.1:  ; inner loop 1: out0 = in7 - in3 * (in1 + ..) / (sqrt(..) + in6); out1 = in1 + in2 * (in0 - in1); out2 = in4 + in ..
   %l.1 = phi i64 [%t17, %l.enter.1], [%l.next.1, %l.again.1]
-  %t90 = sub i64 %t15, %l.1
-  %t91 = call i64 @llvm.smin.i64(i64 %t90, i64 1073741824)
-  %t92 = trunc i64 %t91 to i32
-  %t93 = insertelement <8 x i32> poison, i32 %t92, i64 0
-  %t94 = shufflevector <8 x i32> %t93, <8 x i32> poison, <8 x i32> splat (i32 0)
-  %t95 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %t94
-  %in7.97 = getelementptr float, ptr %in7.96, i64 %l.1
-  %t98 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in7.97, i32 4, <8 x i1> %t95, <8 x float> zeroinitializer)
-  %in1.101 = getelementptr float, ptr %in1.100, i64 %l.1
-  %t102 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in1.101, i32 4, <8 x i1> %t95, <8 x float> zeroinitializer)
-  %in0.105 = getelementptr float, ptr %in0.104, i64 %l.1
-  %t106 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in0.105, i32 4, <8 x i1> %t95, <8 x float> zeroinitializer)
-  %t107 = fsub <8 x float> %t106, %t102
+  %in7.93 = getelementptr float, ptr %in7.92, i64 %l.1
+  %in7.94 = load <8 x float>, ptr %in7.93, align 4
+  %in1.97 = getelementptr float, ptr %in1.96, i64 %l.1
+  %in1.98 = load <8 x float>, ptr %in1.97, align 4
+  %in0.101 = getelementptr float, ptr %in0.100, i64 %l.1
+  %in0.102 = load <8 x float>, ptr %in0.101, align 4
+  %t103 = fsub <8 x float> %in0.102, %in1.98
+  %t106 = fmul <8 x float> %t105, %t103
+  %t107 = fadd <8 x float> %in1.98, %t106
   %t110 = fmul <8 x float> %t109, %t107
-  %t111 = fadd <8 x float> %t102, %t110
-  %t114 = fmul <8 x float> %t113, %t111
-  %in4.116 = getelementptr float, ptr %in4.115, i64 %l.1
-  %t117 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in4.116, i32 4, <8 x i1> %t95, <8 x float> zeroinitializer)
-  %t119 = fmul <8 x float> %t106, %t106
-  %t120 = fsub <8 x float> %t119, %t117
-  %t123 = fmul <8 x float> %t122, %t120
-  %t124 = fadd <8 x float> %t117, %t123
-  %t125 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %t124)
-  %t129 = fadd <8 x float> %t125, %t128
-  %t130 = fdiv <8 x float> %t114, %t129
-  %t131 = fsub <8 x float> %t98, %t130
-  %out0.133 = getelementptr float, ptr %out0.132, i64 %l.1
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %t131, ptr %out0.133, i32 4, <8 x i1> %t95)
-  %out1.135 = getelementptr float, ptr %out1.134, i64 %l.1
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %t111, ptr %out1.135, i32 4, <8 x i1> %t95)
-  %out2.137 = getelementptr float, ptr %out2.136, i64 %l.1
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %t124, ptr %out2.137, i32 4, <8 x i1> %t95)
+  %in4.112 = getelementptr float, ptr %in4.111, i64 %l.1
+  %in4.113 = load <8 x float>, ptr %in4.112, align 4
+  %t115 = fmul <8 x float> %in0.102, %in0.102
+  %t116 = fsub <8 x float> %t115, %in4.113
+  %t119 = fmul <8 x float> %t118, %t116
+  %t120 = fadd <8 x float> %in4.113, %t119
+  %t121 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %t120)
+  %t125 = fadd <8 x float> %t121, %t124
+  %t126 = fdiv <8 x float> %t110, %t125
+  %t127 = fsub <8 x float> %in7.94, %t126
+  %out0.129 = getelementptr float, ptr %out0.128, i64 %l.1
+  store <8 x float> %t127, ptr %out0.129, align 4
+  %out1.131 = getelementptr float, ptr %out1.130, i64 %l.1
+  store <8 x float> %t107, ptr %out1.131, align 4
+  %out2.133 = getelementptr float, ptr %out2.132, i64 %l.1
+  store <8 x float> %t120, ptr %out2.133, align 4
   br label %l.again.1
 l.again.1:
   %l.next.1 = add nuw nsw i64 %l.1, 8
-  %t138 = icmp slt i64 %l.next.1, %t15
-  br i1 %t138, label %l.loop.1, label %l.end.1
+  %t134 = icmp slt i64 %l.next.1, %t19
+  br i1 %t134, label %l.loop.1, label %l.end.1
 l.end.1:
-  br label %done89
-done89:
+  br label %done91
+done91:
+  %t135 = icmp slt i64 %t19, %t15
+  br i1 %t135, label %then136, label %done137
+then136:
+  %t138 = sub i64 %t15, %t19
+  %t139 = call i64 @llvm.smin.i64(i64 %t138, i64 1073741824)
+  %t140 = trunc i64 %t139 to i32
+  %t141 = insertelement <8 x i32> poison, i32 %t140, i64 0
+  %t142 = shufflevector <8 x i32> %t141, <8 x i32> poison, <8 x i32> splat (i32 0)
+  %t143 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %t142
+  %t144 = add i64 %t13, %t19
+  %in7.145 = getelementptr float, ptr %in7, i64 %t144
+  %t146 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in7.145, i32 4, <8 x i1> %t143, <8 x float> zeroinitializer)
+  %in3.147 = load float, ptr %in3, align 4
+  %in1.148 = getelementptr float, ptr %in1, i64 %t144
+  %t149 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in1.148, i32 4, <8 x i1> %t143, <8 x float> zeroinitializer)
+  %in2.150 = load float, ptr %in2, align 4
+  %in0.151 = getelementptr float, ptr %in0, i64 %t144
+  %t152 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in0.151, i32 4, <8 x i1> %t143, <8 x float> zeroinitializer)
+  %t153 = fsub <8 x float> %t152, %t149
+  %t154 = insertelement <8 x float> poison, float %in2.150, i64 0
+  %t155 = shufflevector <8 x float> %t154, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t156 = fmul <8 x float> %t155, %t153
+  %t157 = fadd <8 x float> %t149, %t156
+  %t158 = insertelement <8 x float> poison, float %in3.147, i64 0
+  %t159 = shufflevector <8 x float> %t158, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t160 = fmul <8 x float> %t159, %t157
+  %in4.161 = getelementptr float, ptr %in4, i64 %t144
+  %t162 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %in4.161, i32 4, <8 x i1> %t143, <8 x float> zeroinitializer)
+  %in5.163 = load float, ptr %in5, align 4
+  %t164 = fmul <8 x float> %t152, %t152
+  %t165 = fsub <8 x float> %t164, %t162
+  %t166 = insertelement <8 x float> poison, float %in5.163, i64 0
+  %t167 = shufflevector <8 x float> %t166, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t168 = fmul <8 x float> %t167, %t165
+  %t169 = fadd <8 x float> %t162, %t168
+  %t170 = call <8 x float> @llvm.sqrt.v8f32(<8 x float> %t169)
+  %in6.171 = load float, ptr %in6, align 4
+  %t172 = insertelement <8 x float> poison, float %in6.171, i64 0
+  %t173 = shufflevector <8 x float> %t172, <8 x float> poison, <8 x i32> splat (i32 0)
+  %t174 = fadd <8 x float> %t170, %t173
+  %t175 = fdiv <8 x float> %t160, %t174
+  %t176 = fsub <8 x float> %t146, %t175
+  %out0.177 = getelementptr float, ptr %out0, i64 %t144
+  %t178 = bitcast <8 x i1> %t143 to i8
+  %t179 = call i8 @llvm.ctpop.i8(i8 %t178)
+  %t180 = zext i8 %t179 to i64
+  store <8 x float> %t176, ptr %tail, align 4
+  %t181 = and i64 %t180, 8
+  %t182 = icmp ne i64 %t181, 0
+  br i1 %t182, label %then183, label %done184
+then183:
+  %t185 = and i64 %t180, 0
+  %tail.186 = getelementptr float, ptr %tail, i64 %t185
+  %tail.187 = load <8 x float>, ptr %tail.186, align 4
+  %out0.188 = getelementptr float, ptr %out0.177, i64 %t185
+  store <8 x float> %tail.187, ptr %out0.188, align 4
+  br label %done184
+done184:
+  %t189 = and i64 %t180, 4
+  %t190 = icmp ne i64 %t189, 0
+  br i1 %t190, label %then191, label %done192
+then191:
+  %tail.193 = getelementptr float, ptr %tail, i64 %t181
+  %tail.194 = load <4 x float>, ptr %tail.193, align 4
+  %out0.195 = getelementptr float, ptr %out0.177, i64 %t181
+  store <4 x float> %tail.194, ptr %out0.195, align 4
+  br label %done192
+done192:
+  %t196 = and i64 %t180, 2
+  %t197 = icmp ne i64 %t196, 0
+  br i1 %t197, label %then198, label %done199
+then198:
+  %t200 = and i64 %t180, 12
+  %tail.201 = getelementptr float, ptr %tail, i64 %t200
+  %tail.202 = load <2 x float>, ptr %tail.201, align 4
+  %out0.203 = getelementptr float, ptr %out0.177, i64 %t200
+  store <2 x float> %tail.202, ptr %out0.203, align 4
+  br label %done199
+done199:
+  %t204 = and i64 %t180, 1
+  %t205 = icmp ne i64 %t204, 0
+  br i1 %t205, label %then206, label %done207
+then206:
+  %t208 = and i64 %t180, 14
+  %tail.209 = getelementptr float, ptr %tail, i64 %t208
+  %tail.210 = load float, ptr %tail.209, align 4
+  %out0.211 = getelementptr float, ptr %out0.177, i64 %t208
+  store float %tail.210, ptr %out0.211, align 4
+  br label %done207
+done207:
+  %out1.212 = getelementptr float, ptr %out1, i64 %t144
+  store <8 x float> %t157, ptr %tail.1, align 4
+  br i1 %t182, label %then213, label %done214
+then213:
+  %t215 = and i64 %t180, 0
+  %tail.216 = getelementptr float, ptr %tail.1, i64 %t215
+  %tail.217 = load <8 x float>, ptr %tail.216, align 4
+  %out1.218 = getelementptr float, ptr %out1.212, i64 %t215
+  store <8 x float> %tail.217, ptr %out1.218, align 4
+  br label %done214
+done214:
+  br i1 %t190, label %then219, label %done220
+then219:
+  %tail.221 = getelementptr float, ptr %tail.1, i64 %t181
+  %tail.222 = load <4 x float>, ptr %tail.221, align 4
+  %out1.223 = getelementptr float, ptr %out1.212, i64 %t181
+  store <4 x float> %tail.222, ptr %out1.223, align 4
+  br label %done220
+done220:
+  br i1 %t197, label %then224, label %done225
+then224:
+  %t226 = and i64 %t180, 12
+  %tail.227 = getelementptr float, ptr %tail.1, i64 %t226
+  %tail.228 = load <2 x float>, ptr %tail.227, align 4
+  %out1.229 = getelementptr float, ptr %out1.212, i64 %t226
+  store <2 x float> %tail.228, ptr %out1.229, align 4
+  br label %done225
+done225:
+  br i1 %t205, label %then230, label %done231
+then230:
+  %t232 = and i64 %t180, 14
+  %tail.233 = getelementptr float, ptr %tail.1, i64 %t232
+  %tail.234 = load float, ptr %tail.233, align 4
+  %out1.235 = getelementptr float, ptr %out1.212, i64 %t232
+  store float %tail.234, ptr %out1.235, align 4
+  br label %done231
+done231:
+  %out2.236 = getelementptr float, ptr %out2, i64 %t144
+  store <8 x float> %t169, ptr %tail.2, align 4
+  br i1 %t182, label %then237, label %done238
+then237:
+  %t239 = and i64 %t180, 0
+  %tail.240 = getelementptr float, ptr %tail.2, i64 %t239
+  %tail.241 = load <8 x float>, ptr %tail.240, align 4
+  %out2.242 = getelementptr float, ptr %out2.236, i64 %t239
+  store <8 x float> %tail.241, ptr %out2.242, align 4
+  br label %done238
+done238:
+  br i1 %t190, label %then243, label %done244
+then243:
+  %tail.245 = getelementptr float, ptr %tail.2, i64 %t181
+  %tail.246 = load <4 x float>, ptr %tail.245, align 4
+  %out2.247 = getelementptr float, ptr %out2.236, i64 %t181
+  store <4 x float> %tail.246, ptr %out2.247, align 4
+  br label %done244
+done244:
+  br i1 %t197, label %then248, label %done249
+then248:
+  %t250 = and i64 %t180, 12
+  %tail.251 = getelementptr float, ptr %tail.2, i64 %t250
+  %tail.252 = load <2 x float>, ptr %tail.251, align 4
+  %out2.253 = getelementptr float, ptr %out2.236, i64 %t250
+  store <2 x float> %tail.252, ptr %out2.253, align 4
+  br label %done249
+done249:
+  br i1 %t205, label %then254, label %done255
+then254:
+  %t256 = and i64 %t180, 14
+  %tail.257 = getelementptr float, ptr %tail.2, i64 %t256
+  %tail.258 = load float, ptr %tail.257, align 4
+  %out2.259 = getelementptr float, ptr %out2.236, i64 %t256
+  store float %tail.258, ptr %out2.259, align 4
+  br label %done255
+done255:
+  br label %done137
+done137:
   ret void
 }
 
