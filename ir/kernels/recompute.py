@@ -59,11 +59,10 @@ def refuse_recompute(
         p_outer, c_outer = form.outer.get(p), form.outer[c]
         if p_outer is None or c_outer is None or p.node.op is Op.REDUCE:
             continue
-        times = c.places(c_outer).reach(r) / p.places(p_outer).inner
-        if times > 1 and times * cost(p.node) > MAX_REPEATED:
-            return Reason(
-                Rule.RECOMPUTE, f"{p} would be evaluated {times:.0f} times for each element"
-            )
+        evaluated, elements = c.places(c_outer).reach(r), p.places(p_outer).inner
+        if evaluated > elements and evaluated * cost(p.node) > MAX_REPEATED * elements:
+            times = f"{evaluated / elements:.0f} times"
+            return Reason(Rule.RECOMPUTE, f"{p} would be evaluated {times} for each element")
     return None
 
 
