@@ -203,15 +203,16 @@ def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, row
 @pytest.mark.slow
 @pytest.mark.thinned(to=1)
 @pytest.mark.parametrize(
-    ("rows", "size", "summed"),
+    ("rows", "size"),
     [
-        (65, 80, 16),
-        pytest.param(197, 112, 16, marks=pytest.mark.slow),
-        pytest.param(256, 64, 64, marks=pytest.mark.slow),
-        (1100, 112, 48),
+        (65, 80),
+        pytest.param(197, 112, marks=pytest.mark.slow),
+        pytest.param(256, 64, marks=pytest.mark.slow),
+        (1100, 112),
     ],
 )
-def test_few_rows_of_the_last_block_are_empty(rows, size, summed):
+def test_few_rows_of_the_last_block_are_empty(rows, size):
+    """Blocks of gradients, whose sums run over rows, have as many rows whatever their number is."""
     q, k, v, weights = (
         normal(16, rows, 32),
         normal(16, 32, 32),
@@ -226,7 +227,7 @@ def test_few_rows_of_the_last_block_are_empty(rows, size, summed):
             wf.explain(wf.grad((out * weights).sum(), inputs)).kernels,
         )
     assert f"blocks of {size} rows" in forward.schedule
-    assert f"blocks of {summed} rows" in both.schedule
+    assert "blocks of 16 rows" in both.schedule
 
 
 @pytest.mark.slow
