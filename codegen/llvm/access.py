@@ -16,7 +16,7 @@ from ...ir.loops.loop import REG, Buf
 from ...ir.loops.text import Names
 from ...ir.loops.walk import in_order, operands
 from .lane_plan import Plan
-from .lanes import Scope, index_bits, pointer, tail_of, vector_index
+from .lanes import Scope, index_bits, pointer, vector_index
 from .target import Target
 from .values import Val, integer, iota, lanes_of, memory_type, prefix, suffix, vector_type
 from .writer import Writer
@@ -312,8 +312,6 @@ def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
         w.store(value, ptr, a.align)
     elif (count := first_lanes(live, a.lanes)) is not None:
         store_first(a, ptr, value, count)
-    elif not a.fn.target.has_avx512 and live is tail_of(a.fn.scope, a.group):
-        _store_tail(a, ptr, value, live)
     else:
         store_masked(w, value, ptr, a.align, w.splat(live, a.lanes))
 
@@ -334,23 +332,6 @@ def store_first(a: Access, ptr: Val, value: Val, count: int) -> None:
         piece = w.extract(value, integer(done)) if size == 1 else w.slice(value, done, size)
         w.store(piece, w.offset(ptr, a.elem, integer(done)), a.align)
         done += size
-
-
-def _store_tail(a: Access, ptr: Val, value: Val, live: Val) -> None:
-    """The first lanes of a vector, as many as are live, in powers of two by way of the stack: a
-    masked store of AVX2 takes a dozen cycles on some processors."""
-    w, n = a.fn.writer, value.w
-    bits = w.pure(f"bitcast {live} to i{n}", f"i{n}", 1, live)
-    count = w.convert("zext", w.intrinsic(f"llvm.ctpop.i{n}", f"i{n}", 1, bits), "i64")
-    held = w.alloca(a.elem, n, "tail")
-    w.store(value, held, a.align)
-    size = n
-    while size:
-        with w.when(w.compare("ne", w.binary("and", count, integer(size)), integer(0))):
-            done = w.binary("and", count, integer(2 * n - 2 * size))
-            piece = w.load(w.offset(held, a.elem, done), a.elem, size, a.align, w.depth)
-            w.store(piece, w.offset(ptr, a.elem, done), a.align)
-        size //= 2
 
 
 def _is_whole(a: Access) -> bool:

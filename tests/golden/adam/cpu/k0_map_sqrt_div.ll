@@ -1,13 +1,10 @@
 declare <8 x float> @llvm.masked.load.v8f32.p0(ptr, i32, <8 x i1>, <8 x float>)
 declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)
 declare i64 @llvm.smin.i64(i64, i64)
-declare i8 @llvm.ctpop.i8(i8)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 
 define void @k0_map_sqrt_div_p0(ptr %ctx, i64 %chunk, i64 %tid) #0 {
 start:
-  %tail = alloca [8 x float], align 64
-  %tail.1 = alloca [8 x float], align 64
-  %tail.2 = alloca [8 x float], align 64
   %in0 = load ptr, ptr %ctx, align 8
   %t1 = getelementptr i64, ptr %ctx, i64 1
   %in1 = load ptr, ptr %t1, align 8
@@ -231,127 +228,11 @@ then136:
   %t175 = fdiv <8 x float> %t160, %t174
   %t176 = fsub <8 x float> %t146, %t175
   %out0.177 = getelementptr float, ptr %out0, i64 %t144
-  %t178 = bitcast <8 x i1> %t143 to i8
-  %t179 = call i8 @llvm.ctpop.i8(i8 %t178)
-  %t180 = zext i8 %t179 to i64
-  store <8 x float> %t176, ptr %tail, align 4
-  %t181 = and i64 %t180, 8
-  %t182 = icmp ne i64 %t181, 0
-  br i1 %t182, label %then183, label %done184
-then183:
-  %t185 = and i64 %t180, 0
-  %tail.186 = getelementptr float, ptr %tail, i64 %t185
-  %tail.187 = load <8 x float>, ptr %tail.186, align 4
-  %out0.188 = getelementptr float, ptr %out0.177, i64 %t185
-  store <8 x float> %tail.187, ptr %out0.188, align 4
-  br label %done184
-done184:
-  %t189 = and i64 %t180, 4
-  %t190 = icmp ne i64 %t189, 0
-  br i1 %t190, label %then191, label %done192
-then191:
-  %tail.193 = getelementptr float, ptr %tail, i64 %t181
-  %tail.194 = load <4 x float>, ptr %tail.193, align 4
-  %out0.195 = getelementptr float, ptr %out0.177, i64 %t181
-  store <4 x float> %tail.194, ptr %out0.195, align 4
-  br label %done192
-done192:
-  %t196 = and i64 %t180, 2
-  %t197 = icmp ne i64 %t196, 0
-  br i1 %t197, label %then198, label %done199
-then198:
-  %t200 = and i64 %t180, 12
-  %tail.201 = getelementptr float, ptr %tail, i64 %t200
-  %tail.202 = load <2 x float>, ptr %tail.201, align 4
-  %out0.203 = getelementptr float, ptr %out0.177, i64 %t200
-  store <2 x float> %tail.202, ptr %out0.203, align 4
-  br label %done199
-done199:
-  %t204 = and i64 %t180, 1
-  %t205 = icmp ne i64 %t204, 0
-  br i1 %t205, label %then206, label %done207
-then206:
-  %t208 = and i64 %t180, 14
-  %tail.209 = getelementptr float, ptr %tail, i64 %t208
-  %tail.210 = load float, ptr %tail.209, align 4
-  %out0.211 = getelementptr float, ptr %out0.177, i64 %t208
-  store float %tail.210, ptr %out0.211, align 4
-  br label %done207
-done207:
-  %out1.212 = getelementptr float, ptr %out1, i64 %t144
-  store <8 x float> %t157, ptr %tail.1, align 4
-  br i1 %t182, label %then213, label %done214
-then213:
-  %t215 = and i64 %t180, 0
-  %tail.216 = getelementptr float, ptr %tail.1, i64 %t215
-  %tail.217 = load <8 x float>, ptr %tail.216, align 4
-  %out1.218 = getelementptr float, ptr %out1.212, i64 %t215
-  store <8 x float> %tail.217, ptr %out1.218, align 4
-  br label %done214
-done214:
-  br i1 %t190, label %then219, label %done220
-then219:
-  %tail.221 = getelementptr float, ptr %tail.1, i64 %t181
-  %tail.222 = load <4 x float>, ptr %tail.221, align 4
-  %out1.223 = getelementptr float, ptr %out1.212, i64 %t181
-  store <4 x float> %tail.222, ptr %out1.223, align 4
-  br label %done220
-done220:
-  br i1 %t197, label %then224, label %done225
-then224:
-  %t226 = and i64 %t180, 12
-  %tail.227 = getelementptr float, ptr %tail.1, i64 %t226
-  %tail.228 = load <2 x float>, ptr %tail.227, align 4
-  %out1.229 = getelementptr float, ptr %out1.212, i64 %t226
-  store <2 x float> %tail.228, ptr %out1.229, align 4
-  br label %done225
-done225:
-  br i1 %t205, label %then230, label %done231
-then230:
-  %t232 = and i64 %t180, 14
-  %tail.233 = getelementptr float, ptr %tail.1, i64 %t232
-  %tail.234 = load float, ptr %tail.233, align 4
-  %out1.235 = getelementptr float, ptr %out1.212, i64 %t232
-  store float %tail.234, ptr %out1.235, align 4
-  br label %done231
-done231:
-  %out2.236 = getelementptr float, ptr %out2, i64 %t144
-  store <8 x float> %t169, ptr %tail.2, align 4
-  br i1 %t182, label %then237, label %done238
-then237:
-  %t239 = and i64 %t180, 0
-  %tail.240 = getelementptr float, ptr %tail.2, i64 %t239
-  %tail.241 = load <8 x float>, ptr %tail.240, align 4
-  %out2.242 = getelementptr float, ptr %out2.236, i64 %t239
-  store <8 x float> %tail.241, ptr %out2.242, align 4
-  br label %done238
-done238:
-  br i1 %t190, label %then243, label %done244
-then243:
-  %tail.245 = getelementptr float, ptr %tail.2, i64 %t181
-  %tail.246 = load <4 x float>, ptr %tail.245, align 4
-  %out2.247 = getelementptr float, ptr %out2.236, i64 %t181
-  store <4 x float> %tail.246, ptr %out2.247, align 4
-  br label %done244
-done244:
-  br i1 %t197, label %then248, label %done249
-then248:
-  %t250 = and i64 %t180, 12
-  %tail.251 = getelementptr float, ptr %tail.2, i64 %t250
-  %tail.252 = load <2 x float>, ptr %tail.251, align 4
-  %out2.253 = getelementptr float, ptr %out2.236, i64 %t250
-  store <2 x float> %tail.252, ptr %out2.253, align 4
-  br label %done249
-done249:
-  br i1 %t205, label %then254, label %done255
-then254:
-  %t256 = and i64 %t180, 14
-  %tail.257 = getelementptr float, ptr %tail.2, i64 %t256
-  %tail.258 = load float, ptr %tail.257, align 4
-  %out2.259 = getelementptr float, ptr %out2.236, i64 %t256
-  store float %tail.258, ptr %out2.259, align 4
-  br label %done255
-done255:
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %t176, ptr %out0.177, i32 4, <8 x i1> %t143)
+  %out1.178 = getelementptr float, ptr %out1, i64 %t144
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %t157, ptr %out1.178, i32 4, <8 x i1> %t143)
+  %out2.179 = getelementptr float, ptr %out2, i64 %t144
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %t169, ptr %out2.179, i32 4, <8 x i1> %t143)
   br label %done137
 done137:
   ret void
