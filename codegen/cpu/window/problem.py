@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import product as combinations
 from math import log2, prod
 
@@ -196,14 +196,16 @@ def best_tile(
     `cycles` is the cost of a step in one tile, of those at the ends as well; `waits` a factor by
     the lines of tiles.
     """
+    # extents may be symbolic, and most candidates share their lines and places
+    factor, in_places = cache(waits), cache(partial(balanced, extents[2]))
     tiles = []
     for o, r, x in candidates:
         total = 0.0
         for (bo, no), (br, nr), (bx, _, nx) in combinations(
-            sizes(extents[0], o), sizes(extents[1], r), balanced(extents[2], x)
+            sizes(extents[0], o), sizes(extents[1], r), in_places(x)
         ):
             total += no * nr * nx * cycles(bo, br, bx)
-        tiles.append(Tile(o, r, x, waits(r) * total))
+        tiles.append(Tile(o, r, x, factor(r) * total))
     return min(tiles, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.places))
 
 
