@@ -195,10 +195,10 @@ class _KernelSteps:
             over=kernel.outputs[0].src[0] if kernel.kind == "put" else None,
             here=self.here,
         )
-        variant.step = variant.step or step
+        self.made(loops, None if same is None else same.loops)
         lowered = _renamed(variant.lowered, kernel.name)
         self.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
-        self.made(loops, None if same is None else same.loops)
+        variant.step = variant.step or step
         return step
 
 

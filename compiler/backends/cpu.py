@@ -66,7 +66,12 @@ class CpuBackend:
         return KernelBuilder(self.target, self._beside)
 
     def link(self, program: Program, keys: Sequence[str], code: KernelBuilder) -> Executable:
-        """An executable of the program from the code of its kernels."""
+        """An executable of the program from the code of its kernels. What an exception kept from
+        being compiled when it was begun, as where a later kernel refused those sizes, is now."""
+        with code:
+            for key, call in zip(keys, program.calls, strict=True):
+                if key:
+                    code.want(key, call.loops)
         return Executable(image_of(program), [code.codes[key] for key in keys if key])
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
