@@ -10,7 +10,20 @@ from dataclasses import dataclass, field
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var
 from ...ir.graph.op import Op
-from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loops.loop import (
+    GLOBAL,
+    LANES,
+    REG,
+    UNROLL,
+    Alloc,
+    Buf,
+    For,
+    If,
+    Param,
+    Reduce,
+    Stmt,
+    Store,
+)
 from ...ir.loops.walk import operands, part_of, postorder, roots, statements, usual_operands
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import is_same
@@ -265,7 +278,7 @@ def _note_access(plan: Plan, buf: Buf, index: Index, lanes: For | None) -> None:
     use.aligned &= (
         use.slice == w
         and all(is_same(c % w, 0) for c in (rest.const, *(c for _, c in rest.terms)))
-        and lanes.extent != 1
+        and (isinstance(lanes.extent, Param) or not is_same(lanes.extent, 1))
     )
 
 

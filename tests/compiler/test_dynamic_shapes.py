@@ -18,6 +18,7 @@ import weft as wf
 import weft.nn.functional as F
 from weft import options
 from weft.codegen.llvm.emit import emit
+from weft.compiler import compile as compile_module
 from weft.compiler.programs import on_disk
 from weft.compiler.structure import Structure
 from weft.compiler.symbolic.extents import apart, together
@@ -27,6 +28,9 @@ from weft.frontend.lazy import program_table
 from weft.frontend.lazy.program_table import statistics
 from weft.frontend.lazy.realize import structure_of
 from weft.ir.graph.op import Op
+from weft.ir.program import region_step
+from weft.ir.program.step import Step
+from weft.ir.symbolic.integer import NotSymbolic
 from weft.runtime.processor import host
 
 RNG = np.random.default_rng(0)
@@ -448,13 +452,39 @@ def test_a_bad_index_in_a_loop_is_named_with_its_iteration() -> None:
             wf.scan(lambda h, i, x=table: (h + x[i], None), wf.zeros(4, 8), where)[0].numpy()
 
 
-def test_one_program_adds_up_few_and_many_terms_of_a_row() -> None:
-    """In a loop over the lanes or in blocks, of which the last may have a single term."""
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_program_adds_up_few_and_many_terms_of_a_row(dtype: str) -> None:
+    """In steps of several vectors, then vector by vector, then under a mask; in blocks, of which
+    the last may have a single term. Cheap terms and costly ones."""
+
+    def case(n: int) -> wf.Tensor:
+        x = random(5, n).to(getattr(wf, dtype))
+        return wf.concat([(x * 2).sum(1), x.softmax(1).reshape(-1)])
+
+    few = (3, 8, 12, 16, 24, 29, 32, 40, 60, 90, 100, 128, 200)
+    assert compiled(case, (64, 67, *few, 1024, 1025, 2048, 2049, 2100, 4097)) == 2
+
+
+def test_a_kernel_that_was_begun_when_a_layout_failed_is_compiled_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That of rows in blocks, for which the program has no code until one comes."""
+    fails: list[NotSymbolic] = []
+
+    def anew(steps: list[Step]) -> list[Step]:
+        made = region_step.anew(steps)
+        if fails:
+            raise fails.pop()
+        return made
 
     def case(n: int) -> wf.Tensor:
         return (random(5, n) * 2).sum(1)
 
-    assert compiled(case, (64, 67, 3, 1024, 1025, 2048, 2049, 2100, 4097)) == 2
+    monkeypatch.setattr(compile_module, "anew", anew)
+    assert compiled(case, (64, 67)) == 2
+    fails.append(NotSymbolic("a later kernel has to know its sizes"))
+    assert compiled(case, (2049,)) == 1
+    assert compiled(case, (2100,)) == 0
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "bool_"])
