@@ -9,6 +9,7 @@ a lane (allocated inside the LANES loop), and partial sums (allocated outside), 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from ...ir.graph.graph import Node
@@ -200,7 +201,7 @@ def _update_uniform(a: Access, op: str, value: Val, update: Update) -> None:
 def _update_partial(a: Access, part: Partials, update: Update) -> None:
     """The partial sum of a vector. Where only a run tells which one that is, each of those that it
     may be becomes what it was or its update: so all stay in registers."""
-    w, lanes, live = a.fn.writer, a.fn.scope.lanes, a.live
+    w, lanes = a.fn.writer, a.fn.scope.lanes
     assert lanes is not None
     if isinstance(lanes.first, int):
         slot = (lanes.first // part.w + a.group) % part.groups
@@ -209,8 +210,8 @@ def _update_partial(a: Access, part: Partials, update: Update) -> None:
     first = w.splat(w.convert("trunc", lanes.first, "i32"), a.lanes)
     for slot in range(a.group, part.groups, len(lanes.tails)):
         here = w.compare("eq", first, integer((slot - a.group) * part.w, 32))
-        a.live = both(w, live, here)
-        _update_slot(a, _partial_slot(a, part, slot), update)
+        of_slot = replace(a, live=both(w, a.live, here))
+        _update_slot(of_slot, _partial_slot(a, part, slot), update)
 
 
 def _update_strided(a: Access, update: Update) -> None:

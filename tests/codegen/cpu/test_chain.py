@@ -212,7 +212,8 @@ def test_keys_and_values_that_lie_along_the_columns_are_turned_round(target, row
     ],
 )
 def test_few_rows_of_the_last_block_are_empty(rows, size):
-    """Blocks of gradients, whose sums run over rows, have as many rows whatever their number is."""
+    """The gradients have blocks of 16 rows at any size: they sum over rows, and the order of such a
+    sum follows from the blocks."""
     q, k, v, weights = (
         normal(16, rows, 32),
         normal(16, 32, 32),
