@@ -20,6 +20,7 @@ from ..ir.kernels.fuse import Fused
 from ..ir.kernels.kernel import Kernel
 from ..ir.parts.kernels import kernels_of
 from ..ir.parts.parted import in_parts
+from ..ir.passes.along_memory import along_memory
 from ..ir.passes.bounds_checks import CheckSite, clamp_late, find_checks
 from ..ir.passes.complex_pairs import has_complex, in_pairs, paired
 from ..ir.passes.custom_gradients import drop_custom_gradients, has_custom_gradients
@@ -216,6 +217,7 @@ def _lowered(
 
     parts = passes.step("parts", in_parts, apart, [n for n, _ in checks.late], strides)
     if not strict:
+        parts = passes.parts("along memory", parts.after, partial(along_memory, strides=strides))
         parts = passes.parts(
             "split reductions", parts.after, partial(split_reductions, strides=strides)
         )

@@ -33,7 +33,6 @@ class Tuning:
     fastest: Fastest | None = None
     strict: bool = False  # reductions take one term after the other, in the order of their axes
     forced: tuple[str, int] | None = None
-    is_large: Callable[[], bool] = lambda: True  # are lanes worth it
 
     @property
     def tiny(self) -> bool:

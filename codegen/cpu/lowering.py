@@ -146,11 +146,8 @@ def lower_kernel(
     """Loops of one kernel; `fastest` picks among candidates, `forced` is a way of a schedule."""
     kernel = kernel if settings.strict else by_rows(kernel, _are_many)
     nodes = [u.node for u in kernel.units]
-    operations, least = work(nodes), least_work(settings)
-    why = why_lanes(operations, settings) or _why_ordered(kernel, settings.target)
-    tuning = Tuning(
-        settings.min_chunks, why, fastest, settings.strict, forced, lambda: operations >= least
-    )
+    why = why_lanes(work(nodes), settings) or _why_ordered(kernel, settings.target)
+    tuning = Tuning(settings.min_chunks, why, fastest, settings.strict, forced)
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return lowered if why or why_lanes(sum(lowered.work), settings) else one_lane(lowered)
 

@@ -5,14 +5,14 @@ partial sums, an expression.
     after     for i < 6: part[i] += x[i];  for i < 4: part[i] += part[i + 4];  ...;  sum += part[0]
 
 Term i of a row is added to partial sum i mod `apart`, the upper half of the partial sums to the
-lower half (`apart`): so a sum has the same bits in a tiny kernel, in one whose lanes are other
-rows, and in one whose lanes are its terms.
+lower half (`apart`): so a sum whose terms are neighbours (ir/kernels/sum_order.py) has the same
+bits in a tiny kernel, in one whose lanes are other rows, and in one whose lanes are its terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from ...ir.graph.graph import Node, node
@@ -20,46 +20,111 @@ from ...ir.graph.index import Index, Var, row_major, var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution
+from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.questions import has_several
 from ..kernels import loop_axes
-from ..kernels.cascade import TERMS, cascade, has_blocks
+from ..kernels.cascade import TERMS, cascade, cascade_lanes, has_blocks
 from ..kernels.evaluate import load
 from ..kernels.kernel_axes import identity, row_statements
+from ..kernels.loop_axes import grouped
 from ..kernels.stages import Reduction, RowLoop
 from ..llvm.target import Target
 
 Partials = list[Node | None]
 
 
-def ordered(loop: RowLoop, apart: int) -> list[Stmt]:
-    """The loop in serial loops; its sums over rows by way of partial sums."""
-    sums = _sums(loop)
+@dataclass(frozen=True)
+class Block:
+    """Accumulators that are filled at once: one, or one for each lane of a block of results."""
+
+    size: int
+    at: Index  # of a lane
+    at_once: int  # terms that are added to an accumulator while it is in a register
+    # a loop over the lanes, in a loop over partial sums
+    loop: Callable[[list[Stmt], Var], Stmt] | None = None
+
+    def each(self, body: list[Stmt], part: Var) -> list[Stmt]:
+        """Statements for every accumulator."""
+        return [self.loop(body, part)] if self.loop else body
+
+
+ONE = Block(1, Index(), 1)
+
+
+def ordered(loop: RowLoop, apart: int, block: Block = ONE) -> list[Stmt]:
+    """The loop in serial loops; its sums that lanes would add up by way of partial sums."""
+    sums = [r for r in loop.reductions if loop.axes and r.has_order and r.in_lanes]
     if not sums:
         return cascade(loop.axes, row_statements(loop))
     *others, lane = loop.axes
-    count = min(apart, 1 << (lane.extent - 1).bit_length())
-    parts = {
-        r.acc: Buf(f"{r.acc.name}_parts", r.acc.dtype, count, r.acc.space, r.acc.site) for r in sums
-    }
+    parts = _PartialSums(sums, _count(lane.extent, apart), block)
+    body = Substitution({}, parts.held).body(row_statements(loop, block.at))
+    inside = any(has_several(v.extent) for v in others)
+    return [
+        *(Alloc(parts.held[r.acc], identity(r.kind, r.acc.dtype)) for r in sums),
+        *cascade(
+            others, cascade_lanes(lane, apart, parts.terms, body, inside, parts.fold), parts.fold
+        ),
+        *(s for r in sums for s in parts.total(r)),
+    ]
 
-    def step(at: Index, part: Var) -> list[Stmt]:
-        moved = Substitution({lane: at}, parts).body(row_statements(loop))
-        return [
-            replace(s, index=var(part)) if isinstance(s, Reduce) and s.buf in parts.values() else s
-            for s in moved
+
+def _count(terms: int, apart: int) -> int:
+    """Partial sums of so many terms: a power of two."""
+    return apart if isinstance(terms, Symbolic) else min(apart, 1 << (terms - 1).bit_length())
+
+
+class _PartialSums:
+    """Those of some sums: `count` blocks of accumulators each."""
+
+    def __init__(self, sums: list[Reduction], count: int, block: Block) -> None:
+        self.count, self.block = count, block
+        self.held = {
+            r.acc: replace(r.acc, name=f"{r.acc.name}_parts", size=count * block.size) for r in sums
+        }
+
+    def terms(self, v: Var, body: list[Stmt]) -> list[Stmt]:
+        """The body for all terms along v, each added to its partial sum."""
+        times, rest = divmod(v.extent, self.count)
+        part, last = Var(v.name, self.count), Var(v.name, rest)
+        groups = [
+            (axes, part, at) for axes, at in grouped(Var(f"{v.name}q", times), self.block.at_once)
         ]
+        if isinstance(rest, Symbolic) or rest:
+            groups.append(([], last, [Index(const=times)]))
+        out: list[Stmt] = []
+        for axes, p, times_at in groups:
+            steps = [Substitution({v: at * self.count + var(p)}).body(body) for at in times_at]
+            added = [self._into_part(s, p) for step in steps for s in step]
+            out.append(loop_axes.nest([*axes, p], *self.block.each(added, p)))
+        return out
 
-    def fold(into: Buf, part: Buf) -> Stmt:
-        p = Var("p", count)
-        return For(p, count, SERIAL, [Reduce(into, var(p), "add", load(part, var(p)))])
+    def fold(self, into: Buf, part: Buf) -> Stmt:
+        """Adds partial sums to others."""
+        p = Var("p", self.count)
+        return self._for_each(p, Reduce(into, self._at(p), "add", load(part, self._at(p))))
 
-    times, rest = divmod(lane.extent, count)
-    q, p, last = Var(f"{lane.name}q", times), Var(lane.name, count), Var(lane.name, rest)
-    body: list[Stmt] = [loop_axes.nest([q, p], *step(var(q) * count + var(p), p))] if times else []
-    if rest:
-        body.append(loop_axes.nest([last], *step(var(last) + times * count, last)))
-    out: list[Stmt] = [Alloc(parts[r.acc], identity(r.kind, r.acc.dtype)) for r in sums]
-    out += cascade(others, body, fold)
-    return out + [s for r in sums for s in _folded(r, parts[r.acc])]
+    def total(self, r: Reduction) -> list[Stmt]:
+        """The upper half of the partial sums onto the lower half, until one is left."""
+        held, half, out = self.held[r.acc], self.count // 2, list[Stmt]()
+        while half:
+            p = Var("p", half)
+            upper = load(held, self._at(p) + half * self.block.size)
+            out.append(self._for_each(p, Reduce(held, self._at(p), r.kind, upper)))
+            half //= 2
+        first = load(held, self.block.at)
+        return [*out, *self.block.each([Reduce(r.acc, self.block.at, r.kind, first)], Var("p", 1))]
+
+    def _at(self, part: Var) -> Index:
+        return var(part) * self.block.size + self.block.at
+
+    def _into_part(self, s: Stmt, part: Var) -> Stmt:
+        if isinstance(s, Reduce) and s.buf in self.held.values():
+            return replace(s, index=self._at(part))
+        return s
+
+    def _for_each(self, part: Var, s: Stmt) -> Stmt:
+        return For(part, part.extent, SERIAL, self.block.each([s], part))
 
 
 def unrolled(loop: RowLoop, apart: int) -> list[Stmt]:
@@ -93,29 +158,12 @@ def in_blocks(n: Node, target: Target) -> bool:
     return has_blocks(terms, loop_axes.apart(terms, target.lanes(32)))
 
 
-def _sums(loop: RowLoop) -> list[Reduction]:
-    return [r for r in loop.reductions if loop.axes and r.in_rows and r.has_order]
-
-
-def _folded(r: Reduction, parts: Buf) -> list[Stmt]:
-    """The upper half of the partial sums onto the lower half, until one is left."""
-    out: list[Stmt] = []
-    half = parts.size // 2
-    while half:
-        p = Var("p", half)
-        out.append(
-            For(p, half, SERIAL, [Reduce(parts, var(p), r.kind, load(parts, var(p) + half))])
-        )
-        half //= 2
-    return [*out, Reduce(r.acc, Index(), r.kind, load(parts, Index()))]
-
-
 def _total(r: Reduction, terms: Buf, axes: Sequence[Var], apart: int) -> Node:
     """The sum of terms in memory, in the order of `cascade`; along rows each step of the other axes
     has partial sums."""
     extents = [v.extent for v in axes]
-    lanes = extents.pop() if r.in_rows else 1
-    count = min(apart, 1 << (lanes - 1).bit_length())
+    lanes = extents.pop() if r.in_lanes else 1
+    count = _count(lanes, apart)
     none: Partials = [None] * count
 
     def added(a: Partials, b: Partials) -> Partials:

@@ -26,7 +26,7 @@ from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import has_several, is_same, value_of
 from ...ir.symbolic.scope import scope_of
 from ..kernels import loop_axes
-from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
+from ..kernels.cascade import TERMS, cascade, cascade_groups, cascade_lanes
 from ..kernels.choices import by_position
 from ..kernels.evaluate import load
 from ..kernels.kernel_axes import (
@@ -46,7 +46,7 @@ from ..kernels.stages import ColumnSum, RowLoop
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
-from .row_order import ordered, unrolled
+from .row_order import Block, ordered, unrolled
 from .tiny import nest
 
 SUMMED_WORK = 16  # operations an element of a row that is summed, whatever they are
@@ -67,6 +67,13 @@ class RowLowering(KernelAxes):
         self.target, self.tuning = target, tuning
         if not tuning.tiny:
             self.weigh(target, tuning.strict)
+
+    @property
+    def lanes_add(self) -> bool | None:
+        """Do lanes add up the terms of its sums? None where they have no order, or that of their
+        axes. Asks."""
+        sums = () if self.tuning.strict else self.reductions
+        return next((r.in_lanes for r in sums if r.has_order), None)
 
     def rows(self) -> Lowered:
         rows = loop_axes.extent(self.outer)
@@ -164,8 +171,8 @@ class RowLowering(KernelAxes):
         if self.tuning.strict and loop.reductions:
             return [loop_axes.nest(loop.axes, *body)]
 
-        def lanes(v: Var, body: list[Stmt]) -> For:
-            return For(v, v.extent, LANES, body, amount, apart=apart)
+        def lanes(v: Var, body: list[Stmt]) -> list[Stmt]:
+            return [For(v, v.extent, LANES, body, amount, apart=apart)]
 
         return cascade(
             others,
@@ -177,7 +184,8 @@ class RowLowering(KernelAxes):
         others = [g for g in self.groups if g is not lane_group]
         rows = prod(loop_axes.extent(g) for g in others)
         itemsize = max(r.acc.dtype.itemsize for s in self.probe for r in reductions_of(s))
-        block = loop_axes.lane_block(n, itemsize, rows)
+        most = loop_axes.LEAST_BLOCK_BYTES if self.lanes_add else loop_axes.BLOCK_BYTES
+        block = loop_axes.lane_block(n, itemsize, rows, most)
         shape = (rows, -(-n // block))
         chunk = Chunks(prod(shape), self.work() / max(1, prod(shape)), self.tuning.min_chunks)
         row, part = (
@@ -188,7 +196,7 @@ class RowLowering(KernelAxes):
         bounds = None if is_same(n % block, 0) else (part * block, n)
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         strict = self.tuning.strict
-        if block <= STRAIGHT * self.width:
+        if block <= STRAIGHT * self.width and not self.lanes_add:
             stages = self.stages(self.axis_map(by))
             inside = in_registers(
                 stages, lambda loop: cascade(loop.axes, row_statements(loop), in_order=strict)
@@ -252,13 +260,18 @@ class RowLowering(KernelAxes):
                 lane, bounds, [Reduce(into, var(lane), "add", load(part, var(lane)))]
             )
 
-        if loop.writes or not loop.reductions or self.tuning.strict:
-            inner: list[Stmt] = [r.into(r.acc, var(lane), r.value) for r in loop.reductions]
-            inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
-            return cascade(
-                loop.axes, [self._lane_loop(lane, bounds, inner)], fold, self.tuning.strict
-            )
         *front, last = loop.axes
+        if self.lanes_add and any(r.has_order for r in loop.reductions):
+
+            def each(body: list[Stmt], part: Var) -> Stmt:
+                roots = [s.value for s in body if isinstance(s, Reduce)]
+                hints = next_rows(roots, part, [part], [var(part)], lane, self.target)
+                return self._lane_loop(lane, bounds, [*hints, *body])
+
+            return ordered(loop, self._apart(loop), Block(lane.extent, var(lane), TERMS, each))
+        if loop.writes or not loop.reductions or self.tuning.strict:
+            inner = self._lane_loop(lane, bounds, row_statements(loop, var(lane)))
+            return cascade(loop.axes, [inner], fold, self.tuning.strict)
 
         def terms(axes: list[Var], steps: list[Index]) -> Stmt:
             reduces: list[Stmt] = [combined(r, last, steps, var(lane)) for r in loop.reductions]

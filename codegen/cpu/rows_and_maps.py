@@ -9,13 +9,12 @@ from functools import partial
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Var
 from ...ir.kernels.kernel import Kernel
-from ...ir.symbolic.integer import NotSymbolic
 from ...wording import plural
 from ..kernels.kernel_axes import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
 from ..kernels.row_classes import axes_by_class, terms_of
-from ..kernels.schedule import Estimate, Refusal, Schedule, decide
+from ..kernels.schedule import Estimate, Refusal, Schedule
 from ..kernels.stages import UNROLLED
 from ..llvm.target import Target
 from .chunks import Tuning
@@ -52,6 +51,8 @@ def rows(k: RowLowering) -> Estimate | Refusal:
     one_row = not k.tuning.tiny and k.outer_lanes[0] is None
     if refusal := None if one_row else _refused(k, reduces=True):
         return refusal
+    if k.lanes_add is False and not one_row:
+        return Refusal("terms of its sums lie apart, so that lanes do not add them up")
     cycles = k.inner_cost(COMBINING, PARTIAL) if k.has_few_steps else k.inner_cost()
     return Estimate(k.rows, cycles, UNIT)
 
@@ -109,40 +110,9 @@ def lower_rows(
     classes = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
     terms, places = terms_of(classes), place_values(kernel, strides)
     lowered = in_phases(
-        [_chosen(RowLowering(kernel, places, target, tuning, axes), tuning) for axes in classes]
+        [
+            tuning.choose(ROWS_AND_MAPS, RowLowering(kernel, places, target, tuning, axes))
+            for axes in classes
+        ]
     )
     return replace(lowered, terms=terms)
-
-
-# the order in which a schedule adds up terms that are rows in memory, and others
-ORDERS = {
-    "tiny": ("lanes", "steps"),
-    "short": ("lanes", "steps"),
-    "rows": ("lanes", "lanes"),
-    "columns": ("steps", "steps"),
-}
-
-
-def _chosen(k: RowLowering, tuning: Tuning) -> Lowered:
-    """By the best schedule; for symbolic extents the best of those that add up in the same order as
-    the best one for any size that the program serves."""
-    scope, kinds = k.scope, {r.in_rows for r in k.reductions if r.has_order}
-    if scope is None or not kinds:
-        return tuning.choose(ROWS_AND_MAPS, k)
-
-    def order(name: str) -> list[str]:
-        in_rows, others = ORDERS[name]
-        return [order for kind, order in ((True, in_rows), (False, others)) if kind in kinds]
-
-    def order_here() -> list[str]:
-        if not tuning.is_large():
-            return order("tiny")
-        return order(decide(ROWS_AND_MAPS, k.again(k.target, tuning.strict)).name)
-
-    wanted = scope.settle(
-        order_here, lambda order: f"{k.kernel.name} adds up in the order of {' and '.join(order)}"
-    )
-    able = [s for s in ROWS_AND_MAPS if s.name in ORDERS and order(s.name) == wanted]
-    if not any(isinstance(s.estimate(k), Estimate) for s in able):
-        raise NotSymbolic(f"{k.kernel.name}: only {' and '.join(s.name for s in able)} would do")
-    return tuning.choose(able, k)

@@ -28,7 +28,7 @@ TERMS = (
 LANE_TERMS = 32  # that each lane of a vector does
 LEVELS = 5  # of groups of an axis of any length
 
-Loop = Callable[[Var, list[Stmt]], For]  # a loop over a variable
+Loop = Callable[[Var, list[Stmt]], list[Stmt]]  # a loop over a variable
 # adds the elements of the second accumulator to those of the first
 Fold = Callable[[Buf, Buf], Stmt]
 
@@ -50,12 +50,14 @@ def cascade(
     return body
 
 
-def cascade_lanes(lane: Var, step: int, loop: Loop, body: list[Stmt], inside: bool) -> list[Stmt]:
+def cascade_lanes(
+    lane: Var, step: int, loop: Loop, body: list[Stmt], inside: bool, fold: Fold = fold_one
+) -> list[Stmt]:
     """The body in a loop over the lanes, of which a step takes so many, or in loops over blocks.
     `inside`: of further loops."""
     if not _sums(body, lane) or not has_blocks(lane.extent, step):
-        return [loop(lane, body)]
-    return _blocks(lane, LANE_TERMS * step, loop, body, fold_one, inside)
+        return loop(lane, body)
+    return _blocks(lane, LANE_TERMS * step, loop, body, fold, inside)
 
 
 def has_blocks(terms: int, step: int) -> bool:
@@ -72,7 +74,7 @@ def cascade_groups(
     for axes, steps in grouped(axis, TERMS):
         body = [terms(axes, steps)]
         if len(steps) == 1 and axes:  # what is left over, a number of steps that is not known
-            out += _in_part([_serial(axes[0], body)], axes, fold)
+            out += _in_part(_serial(axes[0], body), axes, fold)
         else:
             out += _levels(axes[0], body, fold) if axes else body
     return _in_part(out, [axis], fold) if inside and has_several(axis.extent) else out
@@ -81,9 +83,9 @@ def cascade_groups(
 def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool) -> list[Stmt]:
     """The body in a serial loop over an axis; of many terms, in loops over blocks."""
     if not _sums(body, axis):
-        return [_serial(axis, body)]
+        return _serial(axis, body)
     if not _is_long(axis.extent):
-        loop: list[Stmt] = [_serial(axis, body)]
+        loop = _serial(axis, body)
         return _in_part(loop, [axis], fold) if inside and has_several(axis.extent) else loop
     return _blocks(axis, TERMS, _serial, body, fold, inside)
 
@@ -101,10 +103,10 @@ def _blocks(
     count, rest = divmod(axis.extent, size)
     block, place, last = Var(f"{axis.name}b", count), Var(axis.name, size), Var(axis.name, rest)
     one = loop(place, Substitution({axis: var(block) * size + var(place)}).body(body))
-    out = _levels(block, _in_part([one], [block, place], fold), fold)
+    out = _levels(block, _in_part(one, [block, place], fold), fold)
     if isinstance(rest, Symbolic) or rest:
         out += _in_part(
-            [loop(last, Substitution({axis: var(last) + count * size}).body(body))], [last], fold
+            loop(last, Substitution({axis: var(last) + count * size}).body(body)), [last], fold
         )
     return _in_part(out, [axis, block, last], fold) if inside else out
 
@@ -113,7 +115,7 @@ def _levels(axis: Var, body: list[Stmt], fold: Fold) -> list[Stmt]:
     """A serial loop over the axis; where it is long, over groups of TERMS, over groups of these and
     so on, of which the last may be shorter."""
     if not _sums(body, axis):
-        return [_serial(axis, body)]
+        return _serial(axis, body)
     counts = [axis.extent]
     while _is_long(counts[-1], len(counts)):
         counts.append(-(-counts[-1] // TERMS))
@@ -127,11 +129,11 @@ def _levels(axis: Var, body: list[Stmt], fold: Fold) -> list[Stmt]:
         whole = is_same(count % TERMS, 0)
         loop = For(group, TERMS, SERIAL, out, *(() if whole else (1, first, count)))
         out = _in_part([loop], groups, fold)
-    return [_serial(groups[-1], out)]
+    return _serial(groups[-1], out)
 
 
-def _serial(axis: Var, body: list[Stmt]) -> For:
-    return For(axis, axis.extent, SERIAL, body)
+def _serial(axis: Var, body: list[Stmt]) -> list[Stmt]:
+    return [For(axis, axis.extent, SERIAL, body)]
 
 
 def _sums(body: Iterable[Stmt], *axes: Var) -> list[Buf]:

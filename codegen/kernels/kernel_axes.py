@@ -374,9 +374,10 @@ def in_registers(
     return body
 
 
-def row_statements(loop: RowLoop) -> list[Stmt]:
-    """What one step of a loop over a row does."""
-    reduces: list[Stmt] = [r.into(r.acc, Index(), r.value) for r in loop.reductions]
+def row_statements(loop: RowLoop, at: Index | None = None) -> list[Stmt]:
+    """What one step of a loop over a row does; `at`: elements of accumulators that it adds to."""
+    at = Index() if at is None else at
+    reduces: list[Stmt] = [r.into(r.acc, at, r.value) for r in loop.reductions]
     reduces += [Reduce(s.acc, s.index, s.node.arg[0], s.value) for s in loop.sums]
     return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
 

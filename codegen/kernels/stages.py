@@ -17,9 +17,10 @@ from ...ir.graph.graph import Node, is_deviation_squared
 from ...ir.graph.index import Index, Var, row_major, var
 from ...ir.graph.op import ELEMENTWISE, Op
 from ...ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
+from ...ir.kernels.sum_order import lanes_add, term_stride
 from ...ir.loops.loop import REG, SCRATCH, Buf, Reduce
 from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import has_several, value_of
+from ...ir.symbolic.questions import is_same, value_of
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]
@@ -30,21 +31,25 @@ EXPENSIVE = 8  # operations from which a value is kept in scratch rather than co
 
 @dataclass
 class Reduction:
-    """`in_rows`: is the last axis among those it runs along, so that terms that follow each other
-    are neighbours. `rounded`: are terms that are products rounded before they are added, as if they
-    came from memory.
+    """`stride`: elements from term to term, if what it reduces is row-major. `rounded`: are terms
+    that are products rounded before they are added, as if they came from memory.
     """
 
     acc: Buf
     kind: str
     value: Node
-    in_rows: bool
+    stride: int
     rounded: bool
 
     @property
     def has_order(self) -> bool:
         """Does its value depend on the order of its terms?"""
         return self.acc.dtype.is_float and self.kind != "max"
+
+    @property
+    def in_lanes(self) -> bool:
+        """Do lanes add up its terms, if these have an order? Asks."""
+        return lanes_add(self.stride)
 
     def into(self, acc: Buf, at: Index, value: Node) -> Reduce:
         """Adds a value to an element of an accumulator."""
@@ -210,7 +215,7 @@ class StageBuilder:
         else:
             loop.reductions.append(
                 Reduction(
-                    self.accs[u.node], u.node.arg[0], value, _in_rows(u.node), _rounds(u.node)
+                    self.accs[u.node], u.node.arg[0], value, term_stride(u.node), _rounds(u.node)
                 )
             )
 
@@ -282,10 +287,5 @@ def _rounds(n: Node) -> bool:
     """Are its terms, where they are products, rounded before they are added? They are where every
     schedule adds them so."""
     (x,) = n.src
-    return not is_deviation_squared(x) or not _in_rows(n) or x.size <= UNROLLED * n.size
-
-
-def _in_rows(n: Node) -> bool:
-    """Does a reduction run along the last axis of what it reduces?"""
-    last = max((a for a, d in enumerate(n.src[0].shape) if has_several(d)), default=-1)
-    return last in n.arg[1]
+    in_rows = is_same(term_stride(n), 1)
+    return not is_deviation_squared(x) or not in_rows or x.size <= UNROLLED * n.size

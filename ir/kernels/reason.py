@@ -38,6 +38,7 @@ class Rule(Enum):
         "After a contraction come maps of its results, and pools whose windows lie within a few of"
         " its lines."
     )
+    ORDER = "Lanes add up the terms of all sums of a kernel, or of none."
     PARALLELISM = "The shared outer axes leave enough iterations for all threads."
     RECOMPUTE = "No costly value is computed several times for each element."
     JOINED = "A join of many values has a kernel of its own, each line of which is copied from one."

@@ -22,6 +22,7 @@ from .kernel import MIN_PARALLEL, Unit, cost, domain
 from .pooled_epilogue import refuse_epilogue
 from .reason import Reason, Rule
 from .recompute import copies, refuse_recompute
+from .sum_order import refuse_orders
 
 TINY = 1 << 14  # elements below which parallelism does not matter
 MAX_BUFFERS = 60  # arguments of one kernel
@@ -261,6 +262,10 @@ def _parallelism(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     return None
 
 
+def _one_order(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
+    return refuse_orders(form) if form.anchor is None else None
+
+
 def _recompute(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     return refuse_recompute(form, [e for g in (a, b) for e in f.edges_into(g)], f.users)
 
@@ -288,5 +293,6 @@ LIMITS: tuple[Callable[[Fusion, Group, Group, Form], Reason | None], ...] = (
     _parallelism,
     _recompute,
     _joined_values,
+    _one_order,
     _budget,
 )

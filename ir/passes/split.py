@@ -146,8 +146,8 @@ def is_dense(x: Node) -> bool:
 
     What is computed is better summed by the kernel that computes it.
     """
-    maps = set(_maps(x))
-    leaves = _operands(maps) or {x}
+    maps = set(maps_of(x))
+    leaves = operands_of(maps) or {x}
     at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
     real = {v for v in at if has_several(v.extent)}
     for leaf in leaves:
@@ -313,7 +313,7 @@ def _mapped(x: Node, view: Callable[[Node], Node]) -> Node | None:
     """x whose maps are computed of views of their operands, and of numbers repeated as often; None
     where there are no maps."""
     done: dict[Node, Node] = {}
-    for m in _maps(x):
+    for m in maps_of(x):
         for s in m.src:
             if s not in done:
                 seen = view(s)
@@ -346,13 +346,13 @@ def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
     return node(Op.WHERE, (expand(inside, others), out, fill))
 
 
-def _maps(x: Node) -> list[Node]:
+def maps_of(x: Node) -> list[Node]:
     """The few maps that x is made of, operands first; none if they are many."""
     below = reach([x], lambda n: n.src if n.op in ELEMENTWISE else ())
     maps = set(islice((n for n in below if n.op in ELEMENTWISE), MOST_MAPS + 1))
-    return toposort([x], _operands(maps)) if 0 < len(maps) <= MOST_MAPS else []
+    return toposort([x], operands_of(maps)) if 0 < len(maps) <= MOST_MAPS else []
 
 
-def _operands(maps: set[Node]) -> set[Node]:
+def operands_of(maps: set[Node]) -> set[Node]:
     """What maps are made of."""
     return {s for m in maps for s in m.src if s not in maps}

@@ -32,7 +32,7 @@ def images_gradient() -> wf.Tensor:
 
 
 CASES: dict[str, tuple[Callable[[], wf.Tensor], set[str]]] = {
-    "rows": (lambda: whole(300, 64).sum(axis=0), {"rows", "columns"}),
+    "rows": (lambda: whole(64, 300).sum(axis=1), {"rows", "columns"}),
     "product": (lambda: whole(70, 96) @ whole(96, 130), {"packed"}),
     "product_of_few_rows": (lambda: whole(4, 512) @ whole(512, 300), {"stream", "packed"}),
     "product_along_k": (lambda: whole(4, 512) @ whole(300, 512).T, {"dot", "packed"}),
@@ -94,12 +94,12 @@ def test_kernels_are_told_by_lost_time_with_their_ways(monkeypatch: pytest.Monke
 
 
 def test_a_faster_way_is_told_with_what_spoke_against_it() -> None:
-    (kernel,) = wf.audit(whole(300, 64).sum(axis=0)).kernels
+    (kernel,) = wf.audit(whole(64, 300).sum(axis=1)).kernels
     slow, fast = kernel.ways[0], kernel.ways[1]
-    swapped = (audit_module.Way("columns", 1.0, ""), audit_module.Way("rows", 0.25, fast.why))
+    swapped = (audit_module.Way("rows", 1.0, ""), audit_module.Way("columns", 0.25, fast.why))
     assert slow.why == "" and "cycles a vector" in fast.why
     told = str(Audit((audit_module.Audited(kernel.report, 0.5, swapped),), 1.0))
-    assert "columns took 1 s" in told and f"rows 250 ms: {fast.why}" in told
+    assert "rows took 1 s" in told and f"columns 250 ms: {fast.why}" in told
 
 
 def test_nothing_changes_and_nothing_else_is_taken() -> None:

@@ -365,6 +365,14 @@ def test_reason_misaligned():
     assert "misaligned" in reason(g.sub(y, g.like(1, y)), graph.reduce("add", g.exp(y), (0,)))
 
 
+def test_reason_order():
+    x, y = leaf(8, 40, 30), leaf(8, 30, 40)
+    along, across = graph.reduce("add", x, (2,)), graph.reduce("add", y, (1,))
+    total = node(Op.ADD, (along, across))
+    assert reason(total) == {"order"}
+    assert reason(node(Op.ADD, (along, graph.reduce("max", y, (1,))))) == set()
+
+
 def test_reason_recompute():
     assert reason(graph.reduce("max", g.window(g.exp(leaf(128, 1000)), 1, 3, 1), (1, 2))) == {
         "recompute"
