@@ -18,6 +18,7 @@ from weft.ir.gradient.gradient import vjp
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90a")
 GROUP = 40  # kernels that are compiled as one text
+MOST_SPILLED = 512  # bytes that kernels of many sizes load again
 SAMPLE = 24  # of the rows, one is compiled in every run of the tests
 
 
@@ -79,9 +80,18 @@ def test_every_kernel_of_the_tests_compiles_without_spills(arch: str) -> None:
 @pytest.mark.parametrize("matmul", ["float32", "tf32"])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_workloads_of_real_sizes_compile_without_spills(arch: str, matmul: str) -> None:
-    with options.override(matmul=matmul), collecting(arch) as driver:
+    with options.override(matmul=matmul, dynamic_shapes=False), collecting(arch) as driver:
         compile_workloads()
         assert len(driver.texts) > 100 and _spilling(driver) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_kernels_of_many_sizes_spill_little(arch: str) -> None:
+    """Their indices have 64 bits."""
+    with collecting(arch) as driver:
+        compile_workloads()
+        assert max(u.spill_loads for u in _usages(driver).values()) <= MOST_SPILLED
 
 
 @pytest.mark.slow
