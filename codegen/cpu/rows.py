@@ -54,6 +54,7 @@ LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and
 MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
 SHORT_BLOCK = 2048  # lanes of a task
+PARTIAL_BYTES = 64 << 10  # of the partial sums of a block of columns
 STRAIGHT = 4  # vectors of lanes that are code without a loop
 
 
@@ -183,9 +184,7 @@ class RowLowering(KernelAxes):
         n = loop_axes.extent(lane_group)
         others = [g for g in self.groups if g is not lane_group]
         rows = prod(loop_axes.extent(g) for g in others)
-        itemsize = max(r.acc.dtype.itemsize for s in self.probe for r in reductions_of(s))
-        most = loop_axes.LEAST_BLOCK_BYTES if self.lanes_add else loop_axes.BLOCK_BYTES
-        block = loop_axes.lane_block(n, itemsize, rows, most)
+        block = self._column_block(n, rows)
         shape = (rows, -(-n // block))
         chunk = Chunks(prod(shape), self.work() / max(1, prod(shape)), self.tuning.min_chunks)
         row, part = (
@@ -219,6 +218,15 @@ class RowLowering(KernelAxes):
                     )
                 )
         return self._finish(chunk, body, f": {text}")
+
+    def _column_block(self, n: int, rows: int) -> int:
+        """Lanes of a block of columns: fewer where partial sums of each are on the stack."""
+        sizes = [r.acc.dtype.itemsize for r in self.reductions]
+        if not self.lanes_add:
+            return loop_axes.lane_block(n, max(sizes), rows)
+        block = loop_axes.lane_block(n, max(sizes), rows, loop_axes.LEAST_BLOCK_BYTES)
+        each = sum(sizes) * max(self._apart(loop) for s in self.probe for loop in s.loops)
+        return min(block, max(self.width, loop_axes.power_of_two(PARTIAL_BYTES / each)))
 
     def short(self, lane_group: list[Var]) -> Lowered:
         """Lanes over an outer axis, all reductions of a lane in registers, or a short row of

@@ -18,6 +18,8 @@ from weft.codegen.kernels.schedule import Estimate, Refusal, Schedule
 from weft.compiler.programs import on_disk
 from weft.frontend.lazy import program_table
 from weft.inspection.explain.explain import compiled_behind
+from weft.ir.loops.loop import Alloc
+from weft.ir.loops.walk import statements
 
 SUMS: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
     "sum": lambda x: x.sum(axis=-1),
@@ -75,6 +77,16 @@ def test_lanes_run_along_the_memory_of_a_transposed_matrix(axis: int, text: str)
         kernels = wf.explain(y).kernels
         assert [k.schedule.startswith(text) for k in kernels] == [True]
     assert np.allclose(wf.tensor(x).T.sum(axis=axis).numpy(), x.sum(axis=1 - axis), atol=1e-3)
+
+
+def test_partial_sums_of_many_columns_leave_room_on_the_stack() -> None:
+    x = wf.tensor(np.random.default_rng(0).standard_normal((500, 600))).T
+    sums = [(x * float(i + 1)).tanh().sum(axis=1) for i in range(40)]
+    program = compiled_behind("explain", sums, (), {})
+    assert program is not None and schedules(program) == ["columns"]
+    (kernel,) = program.lowered.kernels
+    held = [s.buf for s in statements(kernel.lowered.loops.phases) if isinstance(s, Alloc)]
+    assert sum(b.size * b.dtype.itemsize for b in held) < 128 << 10
 
 
 @pytest.mark.thinned
