@@ -127,13 +127,8 @@ def why_lanes(operations: int, settings: Settings) -> str:
         return "chunks are forced"
     if isinstance(operations, Symbolic):
         return f"{operations} operations, which may be many"
-    least = least_work(settings)
+    least = min(loop_axes.TINY_WORK, settings.serial_work)
     return f"{operations} operations, from {least} on vectors pay" if operations >= least else ""
-
-
-def least_work(settings: Settings) -> int:
-    """Operations from which vectors pay."""
-    return min(loop_axes.TINY_WORK, settings.serial_work)
 
 
 def lower_kernel(

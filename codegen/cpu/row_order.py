@@ -34,8 +34,8 @@ Partials = list[Node | None]
 
 
 @dataclass(frozen=True)
-class Block:
-    """Accumulators that are filled at once: one, or one for each lane of a block of results."""
+class Accumulators:
+    """Those that are filled at once: one, or one for each lane of a block of results."""
 
     size: int
     at: Index  # of a lane
@@ -48,17 +48,17 @@ class Block:
         return [self.loop(body, part)] if self.loop else body
 
 
-ONE = Block(1, Index(), 1)
+ONE = Accumulators(1, Index(), 1)
 
 
-def ordered(loop: RowLoop, apart: int, block: Block = ONE) -> list[Stmt]:
+def ordered(loop: RowLoop, apart: int, into: Accumulators = ONE) -> list[Stmt]:
     """The loop in serial loops; its sums that lanes would add up by way of partial sums."""
     sums = [r for r in loop.reductions if loop.axes and r.has_order and r.in_lanes]
     if not sums:
         return cascade(loop.axes, row_statements(loop))
     *others, lane = loop.axes
-    parts = _PartialSums(sums, _count(lane.extent, apart), block)
-    body = Substitution({}, parts.held).body(row_statements(loop, block.at))
+    parts = _PartialSums(sums, _count(lane.extent, apart), into)
+    body = Substitution({}, parts.held).body(row_statements(loop, into.at))
     inside = any(has_several(v.extent) for v in others)
     return [
         *(Alloc(parts.held[r.acc], identity(r.kind, r.acc.dtype)) for r in sums),
@@ -77,10 +77,10 @@ def _count(terms: int, apart: int) -> int:
 class _PartialSums:
     """Those of some sums: `count` blocks of accumulators each."""
 
-    def __init__(self, sums: list[Reduction], count: int, block: Block) -> None:
-        self.count, self.block = count, block
+    def __init__(self, sums: list[Reduction], count: int, into: Accumulators) -> None:
+        self.count, self.into = count, into
         self.held = {
-            r.acc: replace(r.acc, name=f"{r.acc.name}_parts", size=count * block.size) for r in sums
+            r.acc: replace(r.acc, name=f"{r.acc.name}_parts", size=count * into.size) for r in sums
         }
 
     def terms(self, v: Var, body: list[Stmt]) -> list[Stmt]:
@@ -88,7 +88,7 @@ class _PartialSums:
         times, rest = divmod(v.extent, self.count)
         part, last = Var(v.name, self.count), Var(v.name, rest)
         groups = [
-            (axes, part, at) for axes, at in grouped(Var(f"{v.name}q", times), self.block.at_once)
+            (axes, part, at) for axes, at in grouped(Var(f"{v.name}q", times), self.into.at_once)
         ]
         if isinstance(rest, Symbolic) or rest:
             groups.append(([], last, [Index(const=times)]))
@@ -96,7 +96,7 @@ class _PartialSums:
         for axes, p, times_at in groups:
             steps = [Substitution({v: at * self.count + var(p)}).body(body) for at in times_at]
             added = [self._into_part(s, p) for step in steps for s in step]
-            out.append(loop_axes.nest([*axes, p], *self.block.each(added, p)))
+            out.append(loop_axes.nest([*axes, p], *self.into.each(added, p)))
         return out
 
     def fold(self, into: Buf, part: Buf) -> Stmt:
@@ -109,14 +109,14 @@ class _PartialSums:
         held, half, out = self.held[r.acc], self.count // 2, list[Stmt]()
         while half:
             p = Var("p", half)
-            upper = load(held, self._at(p) + half * self.block.size)
+            upper = load(held, self._at(p) + half * self.into.size)
             out.append(self._for_each(p, Reduce(held, self._at(p), r.kind, upper)))
             half //= 2
-        first = load(held, self.block.at)
-        return [*out, *self.block.each([Reduce(r.acc, self.block.at, r.kind, first)], Var("p", 1))]
+        first = load(held, self.into.at)
+        return [*out, *self.into.each([Reduce(r.acc, self.into.at, r.kind, first)], Var("p", 1))]
 
     def _at(self, part: Var) -> Index:
-        return var(part) * self.block.size + self.block.at
+        return var(part) * self.into.size + self.into.at
 
     def _into_part(self, s: Stmt, part: Var) -> Stmt:
         if isinstance(s, Reduce) and s.buf in self.held.values():
@@ -124,7 +124,7 @@ class _PartialSums:
         return s
 
     def _for_each(self, part: Var, s: Stmt) -> Stmt:
-        return For(part, part.extent, SERIAL, self.block.each([s], part))
+        return For(part, part.extent, SERIAL, self.into.each([s], part))
 
 
 def unrolled(loop: RowLoop, apart: int) -> list[Stmt]:

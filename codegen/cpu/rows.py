@@ -6,7 +6,8 @@ short         for chunk: for row: write lanes, each with its short reductions un
               row
 rows + sums   for chunk: sums of each column; for row: as rows, and add to the sums; then leave them
               to codegen/cpu/column_sums.py
-columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
+columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes; as
+              many accumulators as partial sums where lanes would add up the terms
 flat          for chunk: write lanes
 tiny          for row: for element: combine; for element: write; one chunk, no lanes: the least code
 """
@@ -46,7 +47,7 @@ from ..kernels.stages import ColumnSum, RowLoop
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
-from .row_order import Block, ordered, unrolled
+from .row_order import Accumulators, ordered, unrolled
 from .tiny import nest
 
 SUMMED_WORK = 16  # operations an element of a row that is summed, whatever they are
@@ -276,7 +277,8 @@ class RowLowering(KernelAxes):
                 hints = next_rows(roots, part, [part], [var(part)], lane, self.target)
                 return self._lane_loop(lane, bounds, [*hints, *body])
 
-            return ordered(loop, self._apart(loop), Block(lane.extent, var(lane), TERMS, each))
+            into = Accumulators(lane.extent, var(lane), TERMS, each)
+            return ordered(loop, self._apart(loop), into)
         if loop.writes or not loop.reductions or self.tuning.strict:
             inner = self._lane_loop(lane, bounds, row_statements(loop, var(lane)))
             return cascade(loop.axes, [inner], fold, self.tuning.strict)

@@ -280,12 +280,12 @@ class KernelAxes:
         """Of all its stages."""
         return [r for s in self.probe for r in reductions_of(s)]
 
-    def again(self, target: Lanes, in_order: bool) -> Self:
+    def again(self) -> Self:
         """The same, weighed for the values that symbols have."""
         other = copy(self)
         for name in ("outer_lanes", "steps"):
             other.__dict__.pop(name, None)
-        other.weigh(target, in_order)
+        other.weigh(self.weighed_for)
         return other
 
     @property

@@ -17,7 +17,7 @@ from ...ir.graph.graph import Node, is_deviation_squared
 from ...ir.graph.index import Index, Var, row_major, var
 from ...ir.graph.op import ELEMENTWISE, Op
 from ...ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
-from ...ir.kernels.sum_order import lanes_add, term_stride
+from ...ir.kernels.sum_order import has_order, lanes_add, term_stride
 from ...ir.loops.loop import REG, SCRATCH, Buf, Reduce
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import is_same, value_of
@@ -44,7 +44,7 @@ class Reduction:
     @property
     def has_order(self) -> bool:
         """Does its value depend on the order of its terms?"""
-        return self.acc.dtype.is_float and self.kind != "max"
+        return has_order(self.kind, self.acc.dtype)
 
     @property
     def in_lanes(self) -> bool:

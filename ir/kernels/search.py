@@ -17,6 +17,7 @@ from .groups import Fusion, Group
 from .kernel import Unit
 from .reason import Reason
 from .rules import MAX_BUFFERS, legal
+from .sum_order import has_order
 
 
 def merged(f: Fusion) -> list[Group]:
@@ -62,8 +63,7 @@ class Candidate(NamedTuple):
         groups = (self.g, self.h)
         return all(g.form.anchor is None for g in groups) and any(
             u.node.op is Op.REDUCE
-            and u.node.dtype.is_float
-            and u.node.arg[0] in ("add", "mul")
+            and has_order(u.node.arg[0], u.node.dtype)
             and sums_columns(u, g.form.outer.get(u))
             for g in groups
             for u in g.units

@@ -3,14 +3,15 @@
     sum of x[i, k] over k    neighbours: term k is added to partial sum k mod (a few vectors)
     sum of x[k, j] over k    terms that lie apart: one after the other, while lanes run along j
 
-It follows from the shape of what is summed, not from what shares its kernel nor from how that lies
-in memory. Schedules of a CPU keep to it.
+It follows from the shape of what is summed, whose axes ir/passes/along_memory.py has put in the
+order of memory, not from what shares its kernel. Schedules of a CPU keep to it.
 """
 
 from __future__ import annotations
 
 from math import prod
 
+from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.op import Op
 from ..symbolic.integer import NotSymbolicHere, Symbolic
@@ -37,15 +38,16 @@ def lanes_add(stride: int) -> bool:
     return True
 
 
-def has_order(n: Node) -> bool:
-    """Is it a reduction whose value depends on the order of its terms?"""
-    return n.op is Op.REDUCE and n.dtype.is_float and n.arg[0] != "max"
+def has_order(kind: str, dtype: DType) -> bool:
+    """Does the value of such a reduction depend on the order of its terms?"""
+    return dtype.is_float and kind != "max"
 
 
 def refuse_orders(form: Form) -> Reason | None:
     """Why the sums of a form, which all run along the rows of one kernel, cannot keep their orders:
     lanes add up all of them or none, and all where it also sums over its rows."""
-    sums = [u for u in form.running if has_order(u.node) and u not in form.columns]
+    inside = [u for u in form.running if u.node.op is Op.REDUCE and u not in form.columns]
+    sums = [u for u in inside if has_order(u.node.arg[0], u.node.dtype)]
     strides = {term_stride(u.node): u for u in sums}
     if len(strides) + bool(form.columns) < 2:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from weft.ir.loops.interp import run as run_loops
 from weft.ir.loops.loop import Buf
 from weft.ir.loops.verify import verify
 from weft.ir.ops.interp import run as oracle
+from weft.ir.passes.along_memory import along_memory
 from weft.ir.passes.fold_empty import fold_empty
 from weft.ir.passes.keep_gathers import keep_gathers
 from weft.ir.passes.keep_views import keep_deep_views
@@ -80,6 +82,7 @@ def fused(*outputs: Node) -> Fused:
         fold_empty,
         keep_gathers,
         keep_deep_views,
+        partial(along_memory, strides={}),
         split_reductions,
     ):
         roots = change(roots)

@@ -161,7 +161,7 @@ class Columns:
 
     def _warps_here(self) -> int:
         """For the values that symbols have."""
-        k = self.k.again(self.k.weighed_for, False)
+        k = self.k.again()
         lanes, _ = k.outer_lanes
         assert lanes is not None
         return Columns(k, lanes).warps

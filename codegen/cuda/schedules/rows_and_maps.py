@@ -75,7 +75,7 @@ def chosen(k: KernelAxes) -> Lowered:
     if scope is None or not k.reduces:
         return choose(ROWS_AND_MAPS, k)
     wanted = scope.settle(
-        lambda: order(k.again(k.weighed_for, False)),
+        lambda: order(k.again()),
         lambda order: f"{k.kernel.name} adds up as {order[0]} does",
     )
     able = [s for s in ROWS_AND_MAPS if s.name == wanted[0]]
