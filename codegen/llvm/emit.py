@@ -225,8 +225,9 @@ class Emitter(Simple):
         if block is None or self.scope.lanes is not None:
             return False
         loop, stores = block
-        assert isinstance(s.extent, int) and isinstance(loop.extent, int)
-        tails = [self.tail(w, integer(loop.extent), 0)]
+        n = self.trips(loop)
+        tails = [self.tail(w, n, 0)]
+        assert isinstance(s.extent, int)
         squares: list[list[Val]] = [[] for _ in stores]
         for i in range(s.extent):
             self.scope.vars[loop.var] = integer(0)
@@ -237,10 +238,18 @@ class Emitter(Simple):
             self.scope.lanes = None
         for store, rows in zip(stores, squares, strict=True):
             full = rows + [zero(rows[0])] * (w - s.extent)
-            for lane, column in enumerate(transposed(self.w, full)[: loop.extent]):
-                at = store.index.substitute({s.var: Index(), loop.var: Index(const=lane)})
-                memory.store_line(self.fn, store.buf, at, column, s.extent)
+            self.store_columns(s, store, loop.var, transposed(self.w, full), n)
         return True
+
+    def store_columns(self, s: For, store: Store, lane: Var, columns: list[Val], n: Val) -> None:
+        """The first n columns of a square."""
+        with ExitStack() as branches:
+            for k, column in enumerate(columns[: int(n.text)] if n.literal else columns):
+                if not n.literal:
+                    branches.enter_context(self.maybe(self.w.compare("slt", integer(k), n)))
+                at = store.index.substitute({s.var: Index(), lane: Index(const=k)})
+                assert isinstance(s.extent, int)
+                memory.store_line(self.fn, store.buf, at, column, s.extent)
 
     def before_total(self, s: For, i: int) -> Val | None:
         """base + i < total, None where that is certain."""

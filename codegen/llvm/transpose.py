@@ -19,7 +19,8 @@ from .writer import Writer
 
 def square(s: For, w: int) -> tuple[For, list[Store]] | None:
     """The LANES loop and the Stores of a loop that stores squares of w x w elements transposed, or
-    the corners of such. All values are evaluated before the first is stored."""
+    the corners of such; of as many lanes as its total leaves. All values are evaluated before the
+    first is stored."""
     if (
         len(s.body) != 1
         or not isinstance(s.extent, int)
@@ -31,7 +32,7 @@ def square(s: For, w: int) -> tuple[For, list[Store]] | None:
     if (
         not isinstance(inner, For)
         or inner.kind != LANES
-        or inner.total is not None
+        or s.var in inner.base.vars()
         or not isinstance(inner.extent, int)
         or not 1 < inner.extent <= w
     ):

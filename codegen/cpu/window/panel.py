@@ -64,16 +64,26 @@ def _squares(
     if is_unknown(whole) or whole:
         square = Var("square", whole)
         out.append(For(square, whole, SERIAL, _square(width, channels, var(square) * width, at)))
-    if is_unknown(rest) or rest:
-        out += _square(rest, channels, Index(const=whole * width), at)
+    first = Index(const=whole * width)
+    if is_unknown(rest):
+        out += _square(width, channels, first, at, steps)
+    elif rest:
+        out += _square(rest, channels, first, at)
     return out
 
 
 def _square(
-    steps: int, channels: int, first: Index, at: Callable[[Index, Index], Stmt]
+    steps: int,
+    channels: int,
+    first: Index,
+    at: Callable[[Index, Index], Stmt],
+    total: int | None = None,
 ) -> list[Stmt]:
+    """So many steps from the first on; with a total, those that are below it."""
     j, k = Var("j", channels), Var("k", steps)
-    return [For(j, channels, UNROLL, [For(k, steps, LANES, [at(first + var(k), var(j))])])]
+    base = Index() if total is None else first
+    lanes = For(k, steps, LANES, [at(first + var(k), var(j))], base=base, total=total)
+    return [For(j, channels, UNROLL, [lanes])]
 
 
 def _along(last: Var, channels: int, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import product as combinations
-from math import log2, prod
+from math import inf, log2, prod
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ....ir.symbolic.integer import NotSymbolic
+from ....ir.symbolic.integer import NotSymbolic, Symbolic
 from ....ir.symbolic.questions import is_unknown, value_of
-from ....ir.symbolic.scope import estimated
+from ....ir.symbolic.scope import estimated, scope_of
 from ...kernels.contraction import Problem, contiguous, is_plain
 from ...kernels.loop_axes import CHUNK_WORK, balanced, in_last
 from ...llvm.target import Target
@@ -222,14 +222,29 @@ def tile_lines(w: Windows) -> range:
 
 def tiles_of_line(line: int, places: int, again: bool = False) -> list[tuple[int, int, int]]:
     """Tiles as (size, first, count): balanced ones, or of a line whose length is not known those of
-    so many places, then of one. `again`: places may be computed twice, so that the last tile may
-    overlap the one before."""
+    so many places, then of one. `again`: places may be computed twice, so that the tiles are of
+    two sizes, those of the smaller one at the end of the line."""
     if not is_unknown(line):
         return balanced(line, places)
+    if again and places > 1 and line >= places:
+        small = places - 1
+        large = _choice(line, lambda n: -(-n // places) - _small_tiles(n, places))
+        rest = _choice(line, lambda n: _small_tiles(n, places))
+        return [(places, 0, large), (small, line - rest * small, rest)]
     whole, rest = divmod(line, places)
-    if again and line >= places:
-        return [(places, 0, whole), (places, line - places, -(-line // places) - whole)]
     return [(places, 0, whole), (1, whole * places, rest)]
+
+
+def _small_tiles(line: int, places: int) -> int:
+    """How many of as few tiles as possible have a place less: none overlaps from some length on."""
+    return min(-line % places, line // (places - 1))
+
+
+def _choice(line: int, number: Callable[[int], int]) -> int:
+    """A number of tiles of a line whose length is not known."""
+    scope = scope_of([line])
+    assert scope is not None
+    return scope.choose(lambda: number(value_of(line)), inf, 0)
 
 
 def spread(vs: list[Var], position: Index) -> dict[Var, Index]:
@@ -275,29 +290,34 @@ class Units:
         self._shrink(tile_lines, minimum)
         self.parts = -(-w.lines // self.block.extent)
         self.count = self.count_outer * self.parts
-        each = prod(self.others)
-        places = value_of(w.line * self.block.extent)
-        least = -(-PACKED_PLACES // places) if packs and minimum == 1 else 1
         # where the units are images, other numbers of them give the same kernel: their count is an
         # argument, powers of two a task
         images = bool(self.outer) and not w.batch
-        wanted = self.count * each / max(TASKS, minimum)
-        wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
-        self.size = max(1, least, wanted)
-        if is_unknown(self.count):  # a task may have fewer
-            self.size = self.size if images else 1
-        else:
-            self.size = min(self.count, self.size)
-        self.total = (
-            Param("units")
-            if images and self.size > 1
-            else self.count
-            if self.count % self.size
-            else None
-        )
+        self.size = self._size(images, minimum, packs)
+        self.total: int | Param | None = None
+        if isinstance(self.count, Symbolic) or isinstance(self.size, Symbolic):
+            self.total = self.count
+        elif self.size > 1 and images:
+            self.total = Param("units")
+        elif self.count % self.size:
+            self.total = self.count
         self.shape = (-(-self.count // self.size), *self.others)
         self.tasks = prod(self.shape)
         self.unit = Var("unit", self.size)
+
+    def _size(self, images: bool, minimum: int, packs: bool) -> int:
+        """Units of a task: one that packs is worth its panel."""
+        w, each = self.w, prod(self.others)
+
+        def here() -> int:
+            places = value_of(w.line * self.block.extent)
+            least = -(-PACKED_PLACES // places) if packs and minimum == 1 else 1
+            wanted = value_of(self.count * each) / max(TASKS, minimum)
+            wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
+            return max(1, min(value_of(self.count), max(least, wanted)))
+
+        scope = scope_of([self.count, each])
+        return here() if scope is None else scope.choose(here, inf)
 
     def _shrink(self, tile_lines: int, minimum: int) -> None:
         """Fewer lines a block until its copy fits half of the level-2 cache's half, and there are

@@ -86,7 +86,8 @@ def test_partial_sums_of_many_columns_leave_room_on_the_stack() -> None:
     assert program is not None and schedules(program) == ["columns"]
     (kernel,) = program.lowered.kernels
     held = [s.buf for s in statements(kernel.lowered.loops.phases) if isinstance(s, Alloc)]
-    assert sum(b.size * b.dtype.itemsize for b in held) < 128 << 10
+    taken = sum(b.size * b.dtype.itemsize for b in held)
+    assert taken < 256 << 10, "half of the least stack that threads have"
 
 
 @pytest.mark.thinned

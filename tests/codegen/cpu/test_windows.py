@@ -27,7 +27,7 @@ from harness import (
 from hypothesis import given
 from hypothesis import strategies as st
 from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
-from weft.codegen.cpu.window.problem import sizes, tiles_of
+from weft.codegen.cpu.window.problem import sizes, tiles_of, tiles_of_line
 from weft.codegen.kernels.loop_axes import balanced
 from weft.compiler.compile import Compiled
 from weft.ir.gradient.gradient import vjp
@@ -39,6 +39,8 @@ from weft.ir.graph.index import Index
 from weft.ir.graph.op import Op
 from weft.ir.loops.interp import run
 from weft.ir.ops.interp import run as oracle
+from weft.ir.symbolic.questions import value_of
+from weft.ir.symbolic.scope import Scope
 
 
 def window_texts(program: Compiled) -> list[str]:
@@ -450,10 +452,11 @@ def innermost_loops(assembly: str) -> list[str]:
     ]
 
 
-def square(rows: int, lanes: int) -> Loops:
+def square(rows: int, lanes: int, total: int | None = None) -> Loops:
     x, y, i, k = argument("x"), argument("y"), Var("i", rows), Var("k", lanes)
     store = Store(y, var(k) * 40 + var(i), load(x, var(i) * 50 + var(k)))
-    return kernel([x, y], For(i, rows, UNROLL, [For(k, lanes, LANES, [store])]))
+    inner = For(k, lanes, LANES, [store], total=total)
+    return kernel([x, y], For(i, rows, UNROLL, [inner]))
 
 
 @pytest.mark.thinned(to=5)
@@ -467,6 +470,17 @@ def test_corners_of_squares_are_transposed(rows: int, lanes: int, target: str) -
     for i in range(rows):
         want[40 * np.arange(lanes) + i] = x[50 * i + np.arange(lanes)]
     check_kernel(square(rows, lanes), [x, y], [x, want], target)
+
+
+@pytest.mark.thinned(to=2)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("total", [0, 3, 8])
+def test_a_square_is_cut_where_its_lanes_end(total: int, target: str) -> None:
+    x, y = np.arange(800, dtype=np.float32), np.full(640, -1, np.float32)
+    want = y.copy()
+    for i in range(4):
+        want[40 * np.arange(total) + i] = x[50 * i + np.arange(total)]
+    check_kernel(square(4, 8, total), [x, y], [x, want], target)
 
 
 @pytest.mark.thinned(to=2)
@@ -540,3 +554,17 @@ def test_balanced_tiles_and_sizes_cover_everything(most: int) -> None:
             and max(s for s, _, _ in balanced(n, most)) <= most
         )
         assert sum(size * count for size, count in sizes(n, most)) == n
+
+
+@pytest.mark.parametrize("places", range(2, 9))
+def test_tiles_of_two_sizes_cover_a_line_of_any_length(places: int) -> None:
+    scope = Scope()
+    cells = tiles_of_line(scope.symbol("n", places), places, again=True)
+    for length in range(places, 90):
+        with scope.at([length]):
+            numbers = [tuple(map(value_of, cell)) for cell in cells]
+        spans = [(first + i * size, size) for size, first, count in numbers for i in range(count)]
+        assert {x for first, size in spans for x in range(first, first + size)} == {*range(length)}
+        assert len(spans) == -(-length // places), "as few as possible"
+        if length >= places * (places - 1):
+            assert sum(size for _, size in spans) == length, "nothing is computed twice"
