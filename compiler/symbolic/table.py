@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST = 12  # generic programs of one family
 GREATER = 1.2  # times the sizes at which there was none: those may do
-MOST_KEPT = 16  # sizes of one program on disk, where later processes find them at once
+MOST_KEPT = 64  # sizes of one program on disk, where later processes find them at once
 
 
 @dataclass(frozen=True)

@@ -68,15 +68,15 @@ class Windows:
 
     def step(self, v: Var) -> int:
         """What a step of a variable is in a copy of the source, in elements."""
-        copy = Footprint(
-            self.p,
-            self.source,
-            self.source.at,
-            {*self.places, *self.reduced},
-            self.source.sure(None),
-        )
+        return self._copied.coef(v)
+
+    @cached_property
+    def _copied(self) -> Index:
+        """Where an element of the source is in a copy of it."""
+        inside = {*self.places, *self.reduced}
+        copy = Footprint(self.p, self.source, self.source.at, inside, self.source.sure(None))
         index: Index = copy.load(self.source.at).arg[1]
-        return index.coef(v)
+        return index
 
     @property
     def plain(self) -> bool:
@@ -167,10 +167,9 @@ def waiting(w: Windows, lines: int) -> float:
     extents = [v.extent for v in (*w.batch, *w.places[:-2])]
     if any(map(is_unknown, (*extents, w.lines))):
         return 1.0
-    tasks = prod(extents) * -(-w.lines // lines)
+    tasks = prod(map(value_of, extents)) * -(-value_of(w.lines) // lines)
     if tasks >= TASKS // 2:
         return 1.0
-    tasks = value_of(tasks)
     return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3
 
 
@@ -196,13 +195,14 @@ def best_tile(
     `cycles` is the cost of a step in one tile, of those at the ends as well; `waits` a factor by
     the lines of tiles.
     """
-    # extents may be symbolic, and most candidates share their lines and places
-    factor, in_places = cache(waits), cache(partial(balanced, extents[2]))
+    channels, lines, places = map(value_of, extents)
+    # most candidates share their lines and places
+    factor, in_places = cache(waits), cache(partial(balanced, places))
     tiles = []
     for o, r, x in candidates:
         total = 0.0
         for (bo, no), (br, nr), (bx, _, nx) in combinations(
-            sizes(extents[0], o), sizes(extents[1], r), in_places(x)
+            sizes(channels, o), sizes(lines, r), in_places(x)
         ):
             total += no * nr * nx * cycles(bo, br, bx)
         tiles.append(Tile(o, r, x, factor(r) * total))
