@@ -80,15 +80,16 @@ def program_key(structure: Structure, settings: Any) -> str:
 
 def found(structure: Structure) -> tuple[Any, Structure] | None:
     """A program that an earlier process left, and the structure that says what its inputs are:
-    constants may be among them that the given one has not there."""
+    constants may be among them that the given one has not there. It may be one of many sizes."""
     if options.current().verify:
         return None
     settings = current_settings(structure.device)
     key = program_key(structure, settings)
-    program = load_program(key, structure)
+    program = load_program(_key_of_many(key), structure)
     if program is None and (uses := cache.default().get(_key_of_uses(key))) is not None:
         structure = replace(structure, varying=tuple(map(int, uses.decode().split())))
-        program = load_program(program_key(structure, settings), structure)
+        program = load_program(_key_of_many(program_key(structure, settings)), structure)
+    program = program or load_program(key, structure)
     if program is None:
         return None
     program.planned = partial(planned_memory, structure, settings)
@@ -96,12 +97,18 @@ def found(structure: Structure) -> tuple[Any, Structure] | None:
 
 
 def keep(structure: Structure, made: Structure, compiled: Compiled) -> None:
-    """Leaves the program of `made` to later processes that look for that of a structure."""
+    """Leaves the program of many sizes of `made` to later processes that look for that of a
+    structure."""
     settings = current_settings(structure.device)
-    store_program(program_key(made, settings), compiled, made)
+    store_program(_key_of_many(program_key(made, settings)), compiled, made)
     if made.varying != structure.varying:
         uses = " ".join(map(str, made.varying)).encode()
         cache.default().put(_key_of_uses(program_key(structure, settings)), uses, "program")
+
+
+def _key_of_many(key: str) -> str:
+    """Of the program of many sizes that serves a structure whose own program has this key."""
+    return hashlib.sha256(f"many sizes {key}".encode()).hexdigest()
 
 
 def _key_of_uses(key: str) -> str:

@@ -56,7 +56,8 @@ def find(key: Key, capture: Capture, several_sizes: bool = True) -> CachedProgra
     """The program of a captured graph, built where there is none or where other constants differ
     than those it takes. `several_sizes`: may it be one that serves other sizes, too."""
     o, constants = options.current(), capture.packed_constants()
-    place = (key, o.interpret, o.target, o.matmul, o.strict, o.strict and o.verify)
+    several_sizes = several_sizes and o.dynamic_shapes
+    place = (key, o.interpret, o.target, o.matmul, o.strict, o.strict and o.verify, several_sizes)
     program = _programs.get(place)
     varying: tuple[int, ...] = ()
     if program is not None:

@@ -225,6 +225,21 @@ def test_graphs_share_programs_and_kernels_where_they_can(
         assert builds.count("build") == len(shapes)
 
 
+def test_without_dynamic_shapes_no_program_of_many_sizes_is_found(
+    new_process: Start, builds: list[str]
+) -> None:
+    def summed(dynamic: bool) -> int:
+        new_process()
+        before = builds.count("build")
+        f = wf.jit(lambda x: x.softmax(1).sum(0), dynamic=dynamic)
+        for rows in (20, 30, 40):
+            f(wf.tensor(np.ones((rows, 8), "float32"))).numpy()
+        return builds.count("build") - before
+
+    assert [summed(True), summed(True)] == [1, 0], "and that of many sizes, by itself"
+    assert [summed(False), summed(False)] == [2, 0], "the first size has one of its own already"
+
+
 @pytest.mark.skipif(not runs_anywhere(), reason="elsewhere LLVM's engine links what is on disk")
 def test_a_later_process_loads_neither_compiler_nor_llvm(tmp_path: Path) -> None:
     program = (
