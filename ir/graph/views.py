@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 
+from ..symbolic.questions import is_below, is_same, value_of
 from .graph import Node
 from .index import Index, Range, Var, row_major, unravel, var
 from .op import VIEWS, Op
@@ -107,14 +108,24 @@ def _same_size(new: Shape, old: Shape) -> list[tuple[Shape, Shape]]:
     i = j = 0
     while i < len(new) or j < len(old):
         a, b = i + (i < len(new)), j + (j < len(old))
-        while prod(new[i:a]) != prod(old[j:b]):
-            if b == len(old) or (a < len(new) and prod(new[i:a]) < prod(old[j:b])):
+        while not _is_equal(prod(new[i:a]), prod(old[j:b])):
+            if b == len(old) or (a < len(new) and _is_less(prod(new[i:a]), prod(old[j:b]))):
                 a += 1
             else:
                 b += 1
         runs.append((new[i:a], old[j:b]))
         i, j = a, b
     return runs
+
+
+def _is_equal(a: int, b: int) -> bool:
+    """Asks only where it is so at hand: a wrong no makes runs longer."""
+    return is_same(a, b) or (value_of(a) == value_of(b) and a == b)
+
+
+def _is_less(a: int, b: int) -> bool:
+    """The same."""
+    return is_below(a, b) or (not is_below(b, a) and value_of(a) <= value_of(b))
 
 
 def _push_pad(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
@@ -124,9 +135,8 @@ def _push_pad(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]
         if interior:
             at, rest = at.divmod(interior + 1)
             mask.append(Range(rest, 0, 1))
-        if (
-            lo or hi or interior
-        ):  # an index of an axis without padding is in range wherever it is needed
+        # an index of an axis without padding is in range wherever it is needed
+        if not (is_same(lo, 0) and is_same(hi, 0) and is_same(interior, 0)):
             mask.append(Range(at, 0, d))
         out.append(at)
     return out, mask

@@ -21,7 +21,7 @@ from math import prod
 from ..graph.graph import Node, reach
 from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, Op
-from ..symbolic.questions import text
+from ..symbolic.questions import has_several, text
 from ..symbolic.scope import decided
 from .align import Form, Outer, factor_vars, identity_axes
 from .contraction import Users
@@ -66,7 +66,7 @@ def _identity(p: Unit, r: Read) -> dict[Var, Var] | None:
     for e, sub in zip(r.index, p.kept(), strict=True):
         for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
             w = part.as_var
-            if v.extent > 1:
+            if has_several(v.extent):
                 if w is None or w.extent != v.extent or r.mask:
                     return None
                 places[v] = w

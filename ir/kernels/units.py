@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..graph.graph import Node, toposort
 from ..graph.index import Div, Index, Mod, Var, row_major
 from ..graph.op import ELEMENTWISE, HINTS, LEAVES, REGIONAL, SCANS, SYSTEMS, VIEWS, Op
+from ..symbolic.questions import has_several, is_same
 from .kernel import Unit, at_sub_axes, cost, is_widening
 
 # a value made of constants and counters is recomputed where it is used, up to this many operations
@@ -136,8 +137,9 @@ def _refine_reads(u: Unit, units: Units, waiting: set[Node]) -> Unit | None:
 
 def _splittable(u: Unit, v: Var, by: int) -> bool:
     return (
-        v.extent % by == 0
-        and 1 < by < v.extent
+        is_same(v.extent % by, 0)
+        and has_several(by)
+        and not is_same(by, v.extent)
         and any(v in sub and len(sub) < MAX_SPLITS for sub in u.axes)
     )
 
@@ -171,12 +173,12 @@ def _merge_cut_at(e: Index, axis: Var, producer: Unit) -> bool:
     parts = sorted(e.terms, key=lambda tc: tc[1])
     stride = 1
     for t, c in parts:
-        if not isinstance(t, Var) or c != stride:
+        if not isinstance(t, Var) or not is_same(c, stride):
             return False
         stride *= t.extent
     low = parts[0][0]
     if (
-        stride != axis.extent
+        not is_same(stride, axis.extent)
         or not isinstance(low, Var)
         or not _splittable(producer, axis, low.extent)
     ):

@@ -30,7 +30,7 @@ from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
 from ..kernels.kernel import MIN_PARALLEL
-from ..symbolic.questions import has_several, is_below, text
+from ..symbolic.questions import has_several, is_below, is_same, text
 from ..symbolic.scope import decided
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
@@ -286,7 +286,7 @@ def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int],
     inside: list[int] = []
     for a, d in enumerate(x.shape):
         outer, inner = cuts.get(a, (1, 1))
-        if outer > 1:
+        if not is_same(outer, 1):
             kept.append(len(shape))
             shape.append(outer)
         if a in axes:

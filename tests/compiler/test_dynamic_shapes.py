@@ -240,6 +240,18 @@ def test_gradients_of_few_and_of_many_windows_share_a_program() -> None:
     assert compiled(case, ((33, 20), (69, 40), (231, 34), (3, 48), (2, 10))) == 2
 
 
+def test_sums_over_windows_in_any_number_of_parts_share_a_program() -> None:
+    """Those of many products are added up in parts of several images, of which the last may have
+    fewer; those of few in two."""
+    kernel = random(96, 32, 3).requires_grad_()
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        (found,) = wf.grad(F.conv1d(random(size[0], 32, size[1]), kernel).tanh().sum(), [kernel])
+        return found
+
+    assert compiled(case, ((40, 300), (97, 200), (64, 258), (3, 12), (2, 20), (200, 9))) == 2
+
+
 def test_what_joins_a_kernel_first_at_one_size_does_so_at_all_that_it_serves() -> None:
     """Whether the gradient of the weights is summed in the kernel of rows that makes what it sums,
     or with what it is added to, depends on which saves more."""

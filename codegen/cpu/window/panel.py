@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, row_major, var
+from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, SERIAL, UNROLL, For, Stmt
 from ....ir.loops.walk import indices, postorder
 from ....ir.symbolic.questions import is_unknown
 from ...kernels import loop_axes
+from ...kernels.contraction import contiguous
 from .problem import Windows
 
 # stores one, given its k, their row-major position, its channel
@@ -44,7 +47,18 @@ def _groups(w: Windows) -> list[list[Var]]:
 
 def _across(w: Windows, groups: list[list[Var]]) -> bool:
     """Whether the factor is contiguous along the last group of k, and not along the channels."""
-    return len(w.channels) == 1 and w.along(groups[-1][-1])[0] and not w.along(w.channels[-1])[0]
+    k, channel = groups[-1][-1], w.channels[-1]
+    value = w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
+    return len(w.channels) == 1 and _is_line(value, k) and not _is_line(value, channel)
+
+
+def _is_line(value: Node, v: Var) -> bool:
+    """Is it loaded from neighbouring places along v, all of them or none?"""
+    if value.op is not Op.LOAD:
+        return False
+    _, index, mask = value.arg
+    is_affine = all(isinstance(t, Var) for t, _ in index.terms)
+    return is_affine and contiguous(value, v) and not any(v in r.index.vars() for r in mask)
 
 
 def _steps(groups: list[list[Var]], k: list[Index]) -> tuple[dict[Var, Index], Index]:
