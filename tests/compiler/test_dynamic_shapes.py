@@ -252,6 +252,17 @@ def test_sums_over_windows_in_any_number_of_parts_share_a_program() -> None:
     assert compiled(case, ((40, 300), (97, 200), (64, 258), (3, 12), (2, 20), (200, 9))) == 2
 
 
+def test_lanes_run_over_any_number_of_terms_of_windows() -> None:
+    """As where a gradient of weights has few channels."""
+    kernel = random(12, 8, 3).requires_grad_()
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        (found,) = wf.grad(F.conv1d(random(size[0], 8, size[1]), kernel).tanh().sum(), [kernel])
+        return found
+
+    assert compiled(case, ((12, 200), (9, 333), (5, 150), (20, 257))) == 2
+
+
 def test_what_joins_a_kernel_first_at_one_size_does_so_at_all_that_it_serves() -> None:
     """Whether the gradient of the weights is summed in the kernel of rows that makes what it sums,
     or with what it is added to, depends on which saves more."""

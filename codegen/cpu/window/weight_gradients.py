@@ -15,7 +15,6 @@ from ....ir.graph.graph import node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
-from ....ir.symbolic.integer import NotSymbolic
 from ....ir.symbolic.questions import is_unknown, value_of
 from ...kernels.evaluate import load
 from ...kernels.loop_axes import nested
@@ -125,19 +124,23 @@ class _Task(WindowTask):
     ) -> list[Stmt]:
         """Loops over k: whole vectors of its last axis, then what is left of it."""
         *outer, last = self.w.fresh()
-        if is_unknown(last.extent):
-            raise NotSymbolic(f"lanes would run over {last.extent} terms")
         whole, rest = divmod(last.extent, self.width)
-        body: list[Stmt] = []
-        for vectors, lanes in ((whole, self.width), (1, rest)):
-            if not (vectors and lanes):
-                continue
-            v, lane = Var("vector", vectors), Var("l", lanes)
-            begin = var(v) * self.width if lanes == self.width else Index(const=whole * self.width)
+
+        def step(begin: Index, lane: Var, total: int | None = None) -> list[Stmt]:
+            """The vector of terms that begins there, or those of it that there are."""
             k = dict(zip(self.w.reduced, [*map(var, outer), begin + var(lane)], strict=True))
             term = node(Op.MUL, (self.weight(channel, at | k), self.read(at | k)))
-            step = nested(
-                (*axes, lane), [Reduce(acc, first + var(lane), "add", term)], UNROLL, LANES
-            )
-            body.append(For(v, vectors, SERIAL, step))
+            add = Reduce(acc, first + var(lane), "add", term)
+            base = Index() if total is None else begin
+            lanes = For(lane, lane.extent, LANES, [add], base=base, total=total)
+            return nested(axes, [lanes], UNROLL, UNROLL)
+
+        body, v, end = list[Stmt](), Var("vector", whole), Index(const=whole * self.width)
+        if is_unknown(whole) or whole:
+            full = step(var(v) * self.width, Var("l", self.width))
+            body.append(For(v, whole, SERIAL, full))
+        if is_unknown(rest):
+            body += step(end, Var("l", self.width), last.extent)
+        elif rest:
+            body += step(end, Var("l", rest))
         return nested(outer, body)
