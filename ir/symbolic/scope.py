@@ -96,7 +96,7 @@ class Scope(Answers):
 
     def choose(self, choice: Callable[[], int], most: float, least: int = 1) -> Symbolic:
         """A size that suits the values of the symbols, from `least` to `most`. It must not change
-        bits."""
+        bits, or be that of a program of these values alone."""
         self.chosen.append(Chosen(choice, least, most, self))
         return of_atom(self.chosen[-1])
 
