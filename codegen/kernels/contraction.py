@@ -244,13 +244,14 @@ def groups_at(groups: AxisGroups, position: Index) -> dict[Var, Index]:
     return spread_groups(groups, unravel(position, tuple(extent(g) for g in groups)))
 
 
+def is_affine(value: Node) -> bool:
+    """A load and nothing else, at an affine index."""
+    return value.op is Op.LOAD and all(isinstance(t, Var) for t, _ in value.arg[1].terms)
+
+
 def is_plain(value: Node) -> bool:
-    """A load and nothing else, at an affine index, unmasked."""
-    return (
-        value.op is Op.LOAD
-        and not value.arg[2]
-        and all(isinstance(t, Var) for t, _ in value.arg[1].terms)
-    )
+    """The same, unmasked."""
+    return is_affine(value) and not value.arg[2]
 
 
 def contiguous(value: Node, v: Var) -> bool:

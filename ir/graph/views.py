@@ -108,7 +108,7 @@ def _same_size(new: Shape, old: Shape) -> list[tuple[Shape, Shape]]:
     i = j = 0
     while i < len(new) or j < len(old):
         a, b = i + (i < len(new)), j + (j < len(old))
-        while not _is_equal(prod(new[i:a]), prod(old[j:b])):
+        while (a < len(new) or b < len(old)) and not _is_equal(prod(new[i:a]), prod(old[j:b])):
             if b == len(old) or (a < len(new) and _is_less(prod(new[i:a]), prod(old[j:b]))):
                 a += 1
             else:
@@ -124,7 +124,7 @@ def _is_equal(a: int, b: int) -> bool:
 
 
 def _is_less(a: int, b: int) -> bool:
-    """The same."""
+    """At hand, where that is not known: a wrong answer makes runs longer."""
     return is_below(a, b) or (not is_below(b, a) and value_of(a) <= value_of(b))
 
 

@@ -53,7 +53,7 @@ def windows_in_parts(n: Node) -> Node | None:
     if not added:
         return None
     first, *others = (x.shape[a] for a in axes)
-    read = tuple([base_of(f).size for f in n.src[0].src])
+    read = tuple([base_of(f).size for f in x.src])
     wanted = Wanted(first, prod(others), n.size, added, stands, _slides(n), read)
     if is_same(first, 1):
         many = wanted.many() if wanted.terms >= LEAST_TERMS else 1

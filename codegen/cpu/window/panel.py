@@ -11,12 +11,11 @@ from collections.abc import Callable
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, row_major, var
-from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, SERIAL, UNROLL, For, Stmt
 from ....ir.loops.walk import indices, postorder
 from ....ir.symbolic.questions import is_unknown
 from ...kernels import loop_axes
-from ...kernels.contraction import contiguous
+from ...kernels.contraction import contiguous, is_affine
 from .problem import Windows
 
 # stores one, given its k, their row-major position, its channel
@@ -41,24 +40,26 @@ def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:
 
 def _groups(w: Windows) -> list[list[Var]]:
     """The reduced axes, collapsed where the factor without windows walks them as one."""
-    value = w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
-    return loop_axes.collapse(w.reduced, [i for n in postorder([value]) for i in indices(n)])
+    read = [i for n in postorder([_value(w)]) for i in indices(n)]
+    return loop_axes.collapse(w.reduced, read)
+
+
+def _value(w: Windows) -> Node:
+    """The factor without windows."""
+    return w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
 
 
 def _across(w: Windows, groups: list[list[Var]]) -> bool:
     """Whether the factor is contiguous along the last group of k, and not along the channels."""
-    k, channel = groups[-1][-1], w.channels[-1]
-    value = w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
-    return len(w.channels) == 1 and _is_line(value, k) and not _is_line(value, channel)
+    value, k = _value(w), groups[-1][-1]
+    return len(w.channels) == 1 and _is_line(value, k) and not _is_line(value, w.channels[-1])
 
 
 def _is_line(value: Node, v: Var) -> bool:
     """Is it loaded from neighbouring places along v, all of them or none?"""
-    if value.op is not Op.LOAD:
+    if not is_affine(value) or not contiguous(value, v):
         return False
-    _, index, mask = value.arg
-    is_affine = all(isinstance(t, Var) for t, _ in index.terms)
-    return is_affine and contiguous(value, v) and not any(v in r.index.vars() for r in mask)
+    return all(v not in r.index.vars() for r in value.arg[2])
 
 
 def _steps(groups: list[list[Var]], k: list[Index]) -> tuple[dict[Var, Index], Index]:
