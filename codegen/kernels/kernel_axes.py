@@ -31,7 +31,17 @@ from . import loop_axes
 from .choices import by_step
 from .evaluate import Place
 from .loop_axes import Access, Lanes
-from .stages import UNROLLED, AxisMap, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
+from .stages import (
+    UNROLLED,
+    AxisMap,
+    InnerAxes,
+    Reduction,
+    RowLoop,
+    Signature,
+    Stage,
+    StageBuilder,
+    Write,
+)
 
 IDENTITY = {"add": 0, "mul": 1}
 LONG_ROW = 32  # vectors of terms, beside which the sum of the lanes of one costs nothing
@@ -97,6 +107,7 @@ class KernelAxes:
         self.kernel, self.axes = kernel, axes
         self.inputs, self.outputs, self.buffers = places
         self.outer, self.inner = axes.outer, axes.inner
+        self._probed: dict[Signature, InnerAxes] = {}
         self.probe = self.stages(
             AxisMap(axes.outer_at, self._own_inner, scratch_bytes=scratch_bytes)
         )
@@ -112,19 +123,41 @@ class KernelAxes:
         self.accesses = loop_axes.loads(nodes) + stores
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
         self.groups = loop_axes.collapse(self.outer, self.indices, stretched=True)
-        loaded = [a.index for a in self.accesses if not a.store]
-        ordered = {
-            s: vs if in_order else loop_axes.in_memory_order(vs, loaded)
-            for s, vs in self.inner.items()
-        }
-        self.inner_groups = {
-            s: loop_axes.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()
-        }
-        if any(r.has_order for r in self.reductions):
-            for groups in self.inner_groups.values():
-                loop_axes.refuse_stretch(groups, self.indices)
+        self.inner_groups: dict[Signature, list[list[Var]]] = {}
+        self.sum_groups: dict[Node, list[list[Var]]] = {}  # of sums which have others
+        for signature, vs in self.inner.items():
+            self._group_inner(signature, vs, in_order)
         self.width = lane_width(self.roots, target)
         self.body = loop_axes.work(nodes)
+
+    def _group_inner(self, signature: Signature, axes: list[Var], in_order: bool) -> None:
+        """Inner axes as loops walk them. In which order a sum adds up its terms follows from these
+        alone, not from what else shares the kernel."""
+        loops = [loop for s in self.probe for loop in s.loops if loop.axes == axes]
+        sums = [r for loop in loops for r in loop.reductions if r.has_order and len(axes) > 1]
+        terms = {r.node: self._evaluated(r.value) for r in sums}
+        read = loop_axes.loads(n for nodes in terms.values() for n in nodes)
+        loaded = [a.index for a in read or self.accesses if not a.store]
+        ordered = axes if in_order else loop_axes.in_memory_order(axes, loaded)
+        shared = loop_axes.collapse(ordered, self.indices, stretched=True)
+        self.inner_groups[signature] = shared
+        for sum_, nodes in terms.items():
+            own = [i for n in nodes for i in indices(n)]
+            groups = loop_axes.collapse(ordered, own, stretched=True)
+            loop_axes.refuse_stretch(groups, own)
+            if groups != shared:
+                self.sum_groups[sum_] = groups
+
+    def _evaluated(self, value: Node) -> list[Node]:
+        """What a value of the probe is made of, with what earlier stages keep for it."""
+        kept = {w.buf: w.value for s in self.probe for w in writes_of(s) if w.buf.space != GLOBAL}
+        nodes, roots = list[Node](), [value]
+        while roots:
+            below = postorder([roots.pop()])
+            nodes += below
+            held = [n.arg[0] for n in below if n.op is Op.LOAD and n.arg[0] in kept]
+            roots += [kept.pop(buf) for buf in dict.fromkeys(held)]
+        return nodes
 
     @property
     def reduces(self) -> bool:
@@ -155,25 +188,34 @@ class KernelAxes:
         self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
     ) -> AxisMap:
         """Outer variables are as `by` says; a loop for each group of inner ones."""
-        inner = {s: self._inner_axes(s, by) for s in self.inner}
+        made: dict[tuple[tuple[Var, ...], ...], InnerAxes] = {}
+
+        def inner(signature: Signature, n: Node) -> InnerAxes:
+            groups = self.sum_groups.get(n, self.inner_groups[signature])
+            key = tuple([tuple(g) for g in groups])
+            if key not in made:
+                made[key] = self._inner_axes(signature, groups, by)
+            return made[key]
+
         return AxisMap(
             [e.substitute(by) for e in self.axes.outer_at],
-            lambda s: inner[s],
+            inner,
             acc_index or Index(),
             lanes,
             scratch,
         )
 
     def _inner_axes(
-        self, signature: Signature, by: dict[Var, Index]
-    ) -> tuple[list[Var], list[Index]]:
+        self, signature: Signature, groups: list[list[Var]], by: dict[Var, Index]
+    ) -> InnerAxes:
         by = dict(by)
         axes: list[Var] = []
-        for g in self.inner_groups[signature]:
+        for g in groups:
             axis = Var("c" if not axes else f"c{len(axes)}", loop_axes.extent(g))
             axes.append(axis)
             by |= loop_axes.spread(var(axis), g)
-        return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
+        at = [e.substitute(by) for e in self.axes.inner_at[signature]]
+        return InnerAxes(signature, axes, at)
 
     def map_groups(
         self,
@@ -298,10 +340,13 @@ class KernelAxes:
         rows = bool(self.inner) and self.has_few_steps
         return loop_axes.lane_cost(group[-1], loop_axes.extent(group), accesses, self.width, rows)
 
-    def _own_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
+    def _own_inner(self, signature: Signature, _: Node) -> InnerAxes:
         if signature not in self.inner:
             self.axes.add(signature)
-        return self.inner[signature], self.axes.inner_at[signature]
+        if signature not in self._probed:
+            axes = self.inner[signature], self.axes.inner_at[signature]
+            self._probed[signature] = InnerAxes(signature, *axes)
+        return self._probed[signature]
 
 
 def _rounded(vectors: int) -> int:

@@ -31,15 +31,19 @@ EXPENSIVE = 8  # operations from which a value is kept in scratch rather than co
 
 @dataclass
 class Reduction:
-    """`stride`: elements from term to term, if what it reduces is row-major. `rounded`: are terms
-    that are products rounded before they are added, as if they came from memory.
-    """
+    """`rounded`: are terms that are products rounded before they are added, as if they came from
+    memory."""
 
+    node: Node
     acc: Buf
-    kind: str
     value: Node
-    stride: int
     rounded: bool
+
+    @property
+    def kind(self) -> str:
+        """One of graph.REDUCTIONS."""
+        kind: str = self.node.arg[0]
+        return kind
 
     @property
     def has_order(self) -> bool:
@@ -49,7 +53,7 @@ class Reduction:
     @property
     def in_lanes(self) -> bool:
         """Do lanes add up its terms, if these have an order? Asks."""
-        return lanes_add(self.stride)
+        return lanes_add(term_stride(self.node))
 
     def into(self, acc: Buf, at: Index, value: Node) -> Reduce:
         """Adds a value to an element of an accumulator."""
@@ -100,17 +104,34 @@ class Stage:
     writes: list[Write] = field(default_factory=list)
 
 
+@dataclass(eq=False)
+class InnerAxes:
+    """The axes of a loop, and the inner axes of units of a signature in terms of them."""
+
+    signature: Signature
+    axes: list[Var]
+    at: list[Index]
+
+    @property
+    def position(self) -> Index:
+        """Of a step, counted in the order of the loop."""
+        return row_major([var(v) for v in self.axes], [v.extent for v in self.axes])
+
+
 @dataclass
 class AxisMap:
     """How the axes of a kernel are expressed: an Index for each outer axis, loop axes for each
-    inner signature."""
+    inner signature. A reduction may have axes of its own."""
 
     outer: Sequence[Index]
-    inner: Callable[[Signature], tuple[list[Var], list[Index]]]
+    inner: Callable[[Signature, Node], InnerAxes]
     acc_index: Index = field(default_factory=Index)
     lanes: int = 1  # elements of each accumulator: 1, or a block of outer lanes
     scratch_bytes: int = 0  # how much a row may keep
     keep: str = SCRATCH  # where
+
+
+Loops = dict[InnerAxes, RowLoop]
 
 
 class StageBuilder:
@@ -138,15 +159,26 @@ class StageBuilder:
         self.needed = self._needed()
         self.total = self._totals()
         self.finished: set[Node] = set()
-        self.saved: dict[Node, tuple[Buf, tuple[Index, ...], Index]] = {}
+        self.saved: dict[Node, Buf] = {}
+        self.in_row: dict[tuple[Node, InnerAxes], tuple[Index, ...]] = {}
+        self.here = InnerAxes((), [], [])  # of what is evaluated
         self.eval = Evaluator(places, self._local)
 
     def _local(self, n: Node, at: tuple[Index, ...]) -> Node | None:
         if n in self.finished:
             return load(self.accs[n], self.axes.acc_index)
-        if n in self.saved and self.saved[n][1] == at:
-            return load(self.saved[n][0], self.saved[n][2])
+        if n in self.saved and at == self._own_place(n):
+            return load(self.saved[n], self.here.position)
         return None
+
+    def _own_place(self, n: Node) -> tuple[Index, ...] | None:
+        """Where a value is evaluated for a step of the loop at hand, if it has that loop's axes."""
+        u, key = self.unit[n], (n, self.here)
+        if key not in self.in_row:
+            if self._signature(u) != self.here.signature:
+                return None
+            self.in_row[key] = tuple(self._position(u, self._by(u, self.here)))
+        return self.in_row[key]
 
     def _levels(self) -> dict[Node, int]:
         level: dict[Node, int] = {}
@@ -156,8 +188,18 @@ class StageBuilder:
         return level
 
     def value_level(self, n: Node) -> int:
-        """The stage in which a value can be stored."""
-        return self.level[n] + (n in self.accs)
+        """The stage in which a value is stored: the next one where a sum of its stage walks the
+        same elements otherwise."""
+        level, signature = self.level[n], self._signature(self.unit[n])
+        if n in self.accs or not signature:
+            return level + (n in self.accs)
+        own = self.axes.inner(signature, n)
+        return level + any(
+            self.level[r] == level
+            and self._signature(self.unit[r]) == signature
+            and self.axes.inner(signature, r) is not own
+            for r in self.accs
+        )
 
     def _needed(self) -> dict[Node, set[int]]:
         """The stages that evaluate each map."""
@@ -176,7 +218,7 @@ class StageBuilder:
         return [self._stage(number) for number in range(last + 1)]
 
     def _stage(self, number: int) -> Stage:
-        stage, loops = Stage(), dict[Signature, RowLoop]()
+        stage, loops = Stage(), Loops()
         members = [
             u for u in self.kernel.units if self.level[u.node] == number and u.node.op is Op.REDUCE
         ]
@@ -191,59 +233,57 @@ class StageBuilder:
         self.eval.memo.clear()
         return stage
 
-    def _inner(self, u: Unit) -> tuple[Signature, dict[Var, Index]]:
+    def _signature(self, u: Unit) -> Signature:
+        return tuple(v.extent for v in u.inner_vars(self.kernel.outer[u]))
+
+    def _by(self, u: Unit, inner: InnerAxes) -> dict[Var, Index]:
         outer = self.kernel.outer[u]
-        inner = u.inner_vars(outer)
-        signature = tuple(v.extent for v in inner)
         by = dict(zip(outer, self.axes.outer, strict=True))
-        if inner:
-            by |= dict(zip(inner, self.axes.inner(signature)[1], strict=True))
-        return signature, by
+        return by | dict(zip(u.inner_vars(outer), inner.at, strict=True))
 
-    def _loop(self, signature: Signature, loops: dict[Signature, RowLoop]) -> RowLoop:
-        if signature not in loops:
-            loops[signature] = RowLoop(list(self.axes.inner(signature)[0]))
-        return loops[signature]
+    def _enter(self, u: Unit) -> dict[Var, Index]:
+        """The axes of a unit, in the loop that is to evaluate it."""
+        signature = self._signature(u)
+        self.here = self.axes.inner(signature, u.node) if signature else InnerAxes((), [], [])
+        return self._by(u, self.here)
 
-    def _reduce(self, u: Unit, loops: dict[Signature, RowLoop]) -> None:
-        signature, by = self._inner(u)
+    def _loop(self, loops: Loops) -> RowLoop:
+        return loops.setdefault(self.here, RowLoop(list(self.here.axes)))
+
+    def _reduce(self, u: Unit, loops: Loops) -> None:
+        by = self._enter(u)
         value = self.eval.value(u.node.src[0], [e.substitute(by) for e in u.coordinates()])
-        loop = self._loop(signature, loops)
+        loop = self._loop(loops)
         if u.node in self.sums:
             index = row_major(self._position(u, by), u.node.shape)
             loop.sums.append(ColumnSum(u.node, self.sums[u.node], index, value))
         else:
-            loop.reductions.append(
-                Reduction(
-                    self.accs[u.node], u.node.arg[0], value, term_stride(u.node), _rounds(u.node)
-                )
-            )
+            loop.reductions.append(Reduction(u.node, self.accs[u.node], value, _rounds(u.node)))
 
     def _position(self, u: Unit, by: dict[Var, Index]) -> list[Index]:
         return [join(sub).substitute(by) for sub in u.kept()]
 
-    def _write(self, u: Unit, loops: dict[Signature, RowLoop], stage: Stage) -> None:
-        signature, by = self._inner(u)
-        at = self._position(u, by)
+    def _write(self, u: Unit, loops: Loops, stage: Stage) -> None:
+        at = self._position(u, self._enter(u))
         place = self.outputs[u.node]
         write = Write(place.buf, place.at(at), self.eval.value(u.node, at))
-        row_value = u.node.op is Op.REDUCE or not signature
-        (stage.writes if row_value else self._loop(signature, loops).writes).append(write)
+        row_value = u.node.op is Op.REDUCE or not self.here.signature
+        (stage.writes if row_value else self._loop(loops).writes).append(write)
 
-    def _save_expensive(self, number: int, loops: dict[Signature, RowLoop]) -> None:
+    def _save_expensive(self, number: int, loops: Loops) -> None:
         """Keeps costly row values for the stages that follow, as long as the row fits."""
         for u in self._frontier(number):
-            signature, by = self._inner(u)
+            signature = self._signature(u)
             size = prod(signature) * u.node.dtype.itemsize
             room = self.axes.scratch_bytes
             if isinstance(size, Symbolic):
                 room = min(room, ROOM << value_of(size).bit_length())
-            if signature not in loops or size > room:
+            here = next((i for i in loops if i.signature == signature), None)
+            if here is None or size > room:
                 continue
+            self.here = here
             size = room if isinstance(size, Symbolic) else size
-            at = self._position(u, by)
-            axes = loops[signature].axes
-            position = row_major([var(v) for v in axes], [v.extent for v in axes])
+            at = self._position(u, self._by(u, self.here))
             buf = Buf(
                 f"{u.node.op.value}_row{len(self.saved)}",
                 u.node.dtype,
@@ -251,9 +291,10 @@ class StageBuilder:
                 self.axes.keep,
                 u.node.site,
             )
-            loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
+            value = self.eval.value(u.node, at)
+            loops[self.here].writes.append(Write(buf, self.here.position, value))
             self.axes.scratch_bytes -= size
-            self.saved[u.node] = (buf, tuple(at), position)
+            self.saved[u.node] = buf
 
     def _frontier(self, number: int) -> list[Unit]:
         """Costly maps computed in this stage that later stages read directly: what they are made of

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
-from ....ir.symbolic.integer import NotSymbolic, Symbolic
+from ....ir.symbolic.integer import Symbolic
 from ....ir.symbolic.questions import is_unknown
 from ....ir.symbolic.scope import Scope, estimated, scope_of
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain
@@ -111,8 +111,6 @@ def choose(
 ) -> Sizes:
     """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave
     enough tasks. Where the number of rows is not known, they suit those at hand."""
-    if is_unknown(groups_extent(p.lanes[:-1])):
-        raise NotSymbolic(f"several of {groups_extent(p.lanes[:-1])} lines of lanes share a block")
     k_sizes = _k_sizes(p, MOST_K)
     with estimated(p.extents, MIN_DIRECT_ROWS):
         return _chosen(p, target, row_value, lane_value, tile, most_tiles, k_sizes)
@@ -153,7 +151,9 @@ def _chosen(
             _leave_lanes(p, s, _most_lanes(p, s, target, most_tiles), scope)
     else:
         most = min(_most_lanes(p, s, target, most_tiles), 256)
-        s.lane_rows, s.line = max(1, min(lines, max(1, most // last))), last
+        s.lane_rows, s.line = max(1, most // last), last
+        if not isinstance(lines, Symbolic):
+            s.lane_rows = max(1, min(lines, s.lane_rows))
         s.block = _round(s.lane_rows * last, p.width)
     tasks = -(-groups_extent(p.batch) * lines * last // (s.lane_rows * s.line))
     _split_rows(p, s, tasks)

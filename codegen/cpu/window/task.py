@@ -26,7 +26,7 @@ from ...kernels.kernel_axes import in_registers
 from ...kernels.loop_axes import cut, nested
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
-from ...kernels.stages import AxisMap, Signature, Stage, StageBuilder
+from ...kernels.stages import AxisMap, InnerAxes, Signature, Stage, StageBuilder
 from ..chunks import Chunks, Tuning
 from .problem import Tile, Unit, Units, Windows, spread, tiles_of
 from .source import Footprint
@@ -208,11 +208,13 @@ def pool_stages(w: Windows, at: dict[Var, Index], results: Place) -> list[Stage]
     p, kernel = w.p, w.p.kernel
     to, of_anchor = Substitution(w.places_of(at)), p.of_anchor(w.by)
     outer = [to.index(of_anchor[v]) for v in kernel.outer[p.anchor]]
-    axes: dict[Signature, list[Var]] = {}
+    axes: dict[Signature, InnerAxes] = {}
 
-    def inner(signature: Signature) -> tuple[list[Var], list[Index]]:
-        loop = axes.setdefault(signature, [Var(f"w{i}", d) for i, d in enumerate(signature)])
-        return loop, [var(v) for v in loop]
+    def inner(signature: Signature, _: Node) -> InnerAxes:
+        if signature not in axes:
+            loop = [Var(f"w{i}", d) for i, d in enumerate(signature)]
+            axes[signature] = InnerAxes(signature, loop, [var(v) for v in loop])
+        return axes[signature]
 
     units = [u for u in kernel.units if u in kernel.outer and u is not p.anchor]
     epilogue = replace(kernel, units=units)

@@ -70,6 +70,37 @@ def test_what_shares_the_kernel_changes_no_bit(axis: int) -> None:
     assert (alone == together[0].numpy()).all()
 
 
+@pytest.mark.parametrize("shape", [(3, 65), (30, 65), (9, 7)], ids=str)
+def test_a_sum_of_a_matrix_is_walked_as_one_beside_its_shifted_rows(shape: tuple[int, int]) -> None:
+    x = wf.tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+    y, rows = x * 1.5, wf.tensor(np.array([2, 0, 1]))
+    alone = y.sum().numpy()
+    together = wf.realize(y.sum(), wf.pad(y, ((1, 0), (0, 0)))[:-1][rows])
+    assert alone == together[0].numpy()
+
+
+@pytest.mark.parametrize("shape", [(70, 2, 5, 13), (64, 40, 9, 11), (90, 6, 5, 9)], ids=str)
+def test_axes_of_a_sum_that_others_walk_apart_are_walked_as_one(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    x = wf.tensor(rng.standard_normal(shape).astype(np.float32))
+    weight = wf.tensor(rng.standard_normal((shape[1], 1, 1)).astype(np.float32))
+
+    def results() -> list[wf.Tensor]:
+        costly = x.tanh()
+        centred = costly - costly.mean(axis=(1, 2, 3), keepdims=True)
+        return [centred.square().sum(axis=(1, 2, 3)), costly * weight, centred * weight]
+
+    program = compiled_behind("explain", results(), (), {})
+    assert program is not None and len(schedules(program)) == 1
+    total, scaled, normal = (t.numpy() for t in wf.realize(*results()))
+    assert (total == results()[0].numpy()).all()
+    expected = np.tanh(x.numpy())
+    assert np.allclose(scaled, expected * weight.numpy(), atol=1e-6)
+    expected -= expected.mean(axis=(1, 2, 3), keepdims=True)
+    assert np.allclose(normal, expected * weight.numpy(), atol=1e-6)
+    assert np.allclose(total, np.square(expected).sum(axis=(1, 2, 3)), rtol=1e-5)
+
+
 @pytest.mark.parametrize(("axis", "text"), [(0, "rows: lanes"), (1, "columns: lanes")])
 def test_lanes_run_along_the_memory_of_a_transposed_matrix(axis: int, text: str) -> None:
     x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
