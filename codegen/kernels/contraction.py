@@ -181,9 +181,10 @@ def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     batch = [v for v in c.kept if v not in rows and v not in lanes]
     p.width = lane_width(term, target)
     p.batch = loop_axes.collapse(batch, accesses)
-    p.rows, p.lanes, p.reduced = (
-        loop_axes.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced)
+    p.rows, p.lanes = (
+        loop_axes.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes)
     )
+    p.reduced = loop_axes.collapse_of_sum(c.reduced or [Var("one", 1)], postorder(term))
     if p.pooled:  # a window is part of an axis, so that each axis is one
         p.lanes = [axis for sub in p.anchor.kept() if (axis := [v for v in sub if v in lanes])]
     return p

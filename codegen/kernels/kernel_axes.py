@@ -142,9 +142,8 @@ class KernelAxes:
         shared = loop_axes.collapse(ordered, self.indices, stretched=True)
         self.inner_groups[signature] = shared
         for sum_, nodes in terms.items():
-            own = [i for n in nodes for i in indices(n)]
-            groups = loop_axes.collapse(ordered, own, stretched=True)
-            loop_axes.refuse_stretch(groups, own)
+            groups = loop_axes.collapse_of_sum(ordered, nodes, stretched=True)
+            loop_axes.refuse_stretch(groups, [i for n in nodes for i in indices(n)])
             if groups != shared:
                 self.sum_groups[sum_] = groups
 

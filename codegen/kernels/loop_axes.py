@@ -3,7 +3,7 @@ never the number of threads. Out: axes and counts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,9 +13,10 @@ from ...ir.graph.index import Div, Gathered, Index, Mod, Range, Var, stretch, va
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
-from ...ir.loops.walk import postorder
+from ...ir.loops.walk import indices, postorder, variables
 from ...ir.symbolic.integer import NotSymbolicHere, Symbolic
 from ...ir.symbolic.questions import has_several, is_same, is_unknown, value_of
+from ...ir.symbolic.scope import scope_of
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
@@ -74,7 +75,7 @@ def divides(index: Index, v: Var) -> bool:
 
 
 def collapse(
-    axes: Sequence[Var], indices: Iterable[Index], stretched: bool = False
+    axes: Sequence[Var], walked: Iterable[Index], stretched: bool = False
 ) -> list[list[Var]]:
     """Groups neighbouring axes that every index walks as one: [a, b] where it is affine in
     a*extent(b) + b.
@@ -82,7 +83,7 @@ def collapse(
     `stretched`: also where it walks a quotient by a short last axis, as x[f // 2], if others walk
     every element.
     """
-    indices = list(dict.fromkeys(indices))
+    walked = list(dict.fromkeys(walked))
     groups: list[list[Var]] = []
     for v in axes:
         short = (
@@ -90,25 +91,66 @@ def collapse(
             and v is axes[-1]
             and not is_unknown(v.extent)
             and v.extent in STRETCH
-            and any(i.coef(v) == 1 for i in indices)
+            and any(i.coef(v) == 1 for i in walked)
         )
-        if groups and _as_one([*groups[-1], v], indices, v.extent if short else 1):
+        if groups and _as_one([*groups[-1], v], walked, v.extent if short else 1):
             groups[-1].append(v)
         else:
             groups.append([v])
     return groups
 
 
-def refuse_stretch(groups: Sequence[list[Var]], indices: Iterable[Index]) -> None:
+def collapse_of_sum(
+    axes: Sequence[Var], nodes: Sequence[Node], stretched: bool = False
+) -> list[list[Var]]:
+    """The groups of the axes of a sum of what the Nodes evaluate. The order of its terms follows
+    from them, so that sizes at which there would be fewer if these were known are excluded: rows of
+    x[:, ::2] are one group where they are even.
+
+    Raises NotSymbolicHere if the sizes at hand are of those.
+    """
+    read = [i for n in nodes for i in indices(n)]
+    groups = collapse(axes, read, stretched)
+    scope = scope_of([*(v.extent for v in axes), *(c for i in read for _, c in i.terms)])
+    if scope is None or scope.is_laid_out or len(groups) < 2:
+        return groups
+
+    def here() -> list[int]:
+        used = {v: None for v in axes} | {v: None for n in nodes for v in variables(n)}
+        known = {v: Var(v.name, value_of(v.extent)) for v in used}
+        return [
+            len(g) for g in collapse([known[v] for v in axes], _at_hand(nodes, known), stretched)
+        ]
+
+    sizes = scope.settle(here, lambda sizes: f"a sum over {len(axes)} axes has {len(sizes)} loops")
+    if sizes != [len(g) for g in groups]:
+        raise NotSymbolicHere(f"a sum over {len(axes)} axes has {len(sizes)} loops")
+    return groups
+
+
+def _at_hand(nodes: Iterable[Node], known: Mapping[Var, Var]) -> Iterator[Index]:
+    """Where the Nodes read, with numbers for whatever is not known, also in conditions that may not
+    hold then."""
+    by = {v: var(w) for v, w in known.items()}
+    for n in nodes:
+        masks = n.arg[2] if n.op is Op.LOAD else ()
+        yield from (i.at_hand(by) for i in indices(n)[: -len(masks) or None])
+        for r in masks:
+            here = Range(r.index.at_hand(by), value_of(r.lo), value_of(r.hi))
+            if not here.always:
+                yield here.index
+
+
+def refuse_stretch(groups: Sequence[list[Var]], walked: Iterable[Index]) -> None:
     """Raises NotSymbolicHere where the groups would be fewer if the extent of the last axis were
     known, since it is short: terms of a sum would have another order."""
     if len(groups) < 2 or len(groups[-1]) > 1:
         return
     (last,) = groups[-1]
     n = last.extent
-    if not is_unknown(n) or not any(i.coef(last) == 1 for i in indices):
+    if not is_unknown(n) or not any(i.coef(last) == 1 for i in walked):
         return
-    if _as_one([*groups[-2], last], list(indices), n) and n in STRETCH:
+    if _as_one([*groups[-2], last], list(walked), n) and n in STRETCH:
         raise NotSymbolicHere(f"{n} neighbouring terms of a sum share an element")
 
 
@@ -121,13 +163,13 @@ def in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
     return sorted(axes, key=lambda v: -steps[v])
 
 
-def _as_one(group: list[Var], indices: list[Index], short: int = 1) -> bool:
+def _as_one(group: list[Var], walked: list[Index], short: int = 1) -> bool:
     total = 1
     for v in group:
         total *= v.extent
     fused = Var("f", total)
     by = spread(var(fused), group)
-    for index in indices:
+    for index in walked:
         if index.vars().isdisjoint(group) and not any(
             isinstance(t, Gathered) for t, _ in index.terms
         ):

@@ -25,6 +25,7 @@ MOST_FACTORS = 3
 MOST_DIVISOR = 8
 
 Pair = tuple[int, int]
+Column = tuple[int, ...]  # an extent in several structures
 
 
 @dataclass(frozen=True)
@@ -67,83 +68,102 @@ class Formulas:
 
 
 def formulas(
-    first: Apart, second: Apart, symbols: Mapping[Pair, str] | None = None
+    first: Apart,
+    second: Apart,
+    symbols: Mapping[Pair, str] | None = None,
+    others: Sequence[Apart] = (),
 ) -> Formulas | None:
-    """Formulas for two structures with the same rest; the second is at hand. `symbols`: names by
-    the extents in both. None if too much differs, or an axis has no or one element in one of
-    them."""
-    pairs = list(zip(first.extents, second.extents, strict=True))
+    """Formulas for structures with the same rest; the second is at hand. `symbols`: names by the
+    extents in the first two. None if too much differs, or an axis has no or one element in one of
+    these."""
+    of_all = (first.extents, second.extents, *(o.extents for o in others))
+    columns = list(zip(*of_all, strict=True))
     scope, places, symbols = Scope(), list[int](), symbols or {}
     names = (name for name in NAMES if name not in symbols.values())
-    known: dict[Pair, Symbolic] = {}
-    independent = _independent(pairs, second.sizes)
-    for place in [*independent, *sorted(range(len(pairs)), key=pairs.__getitem__)]:
-        pair = pairs[place]
-        if pair[0] == pair[1] or pair in known:
+    known: dict[Column, Symbolic] = {}
+    independent = _independent(columns, second.sizes)
+    for place in [*independent, *sorted(range(len(columns)), key=columns.__getitem__)]:
+        column = columns[place]
+        if _is_constant(column) or column in known:
             continue
-        fitting = None if place in independent else _fitting(pair, known)
+        fitting = None if place in independent else _fitting(column, known)
         if fitting is None:
-            if len(places) == MOST_SYMBOLS or min(pair) < LEAST:
+            if len(places) == MOST_SYMBOLS or min(column[:2]) < LEAST:
                 return None
-            fitting = scope.symbol(symbols.get(pair) or next(names), pair[1])
+            fitting = scope.symbol(symbols.get(column[:2]) or next(names), column[1])
             places.append(place)
-        known[pair] = fitting
-    found = [known[p] if p[0] != p[1] else p[1] for p in pairs]
+        known[column] = fitting
+    found = [column[1] if _is_constant(column) else known[column] for column in columns]
     return Formulas(scope, tuple(found), tuple(places)) if places else None
 
 
-def _independent(pairs: Sequence[Pair], sizes: Sequence[int]) -> list[int]:
+def _is_constant(column: Column) -> bool:
+    return len(set(column)) == 1
+
+
+def _independent(columns: Sequence[Column], sizes: Sequence[int]) -> list[int]:
     """Where the sizes stand of which all others are multiples, the smaller ones, in order."""
     places: list[int] = []
-    varying = [p for p in sizes if pairs[p][0] != pairs[p][1]]
-    for p in sorted(varying, key=lambda p: (pairs[p], p)):
+    varying = [p for p in sizes if not _is_constant(columns[p])]
+    for p in sorted(varying, key=lambda p: (columns[p], p)):
         if len(places) > MOST_SYMBOLS:
             break
-        if not any(_multiple(pairs[p], m) for m in _products([pairs[q] for q in places])):
+        if not any(_is_multiple(columns[p], m) for m in _products([columns[q] for q in places])):
             places.append(p)
     return sorted(places)
 
 
-def _multiple(pair: Pair, of: Pair) -> bool:
-    return all(of) and pair[0] % of[0] == 0 and pair[0] // of[0] * of[1] == pair[1]
+def _is_multiple(column: Column, of: Column) -> bool:
+    times = column[0] // of[0] if of[0] else 0
+    return bool(times) and all(a == times * b for a, b in zip(column, of, strict=True))
 
 
-def _products(pairs: Sequence[Pair]) -> list[Pair]:
+def _products(columns: Sequence[Column]) -> list[Column]:
     """Of up to MOST_FACTORS of them."""
     return [
-        (prod(a for a, _ in chosen), prod(b for _, b in chosen))
+        tuple(map(prod, zip(*chosen, strict=True)))
         for count in range(1, MOST_FACTORS + 1)
-        for chosen in combinations_with_replacement(pairs, count)
+        for chosen in combinations_with_replacement(columns, count)
     ]
 
 
-def _fitting(pair: Pair, known: Mapping[Pair, Symbolic]) -> Any:
-    """A multiple of a product of symbols; a sum of two; a multiple of one plus a number; one plus a
-    number, divided."""
-    symbols = [(p, s) for p, s in known.items() if is_symbol(s)]
+def _fitting(column: Column, known: Mapping[Column, Symbolic]) -> Any:
+    """A multiple of a product of symbols; a sum of two; else the simplest of: a multiple of one
+    plus a number; one plus a number, divided."""
+    symbols = [(c, s) for c, s in known.items() if is_symbol(s)]
     for count in range(1, MOST_FACTORS + 1):
         for chosen in combinations_with_replacement(symbols, count):
-            of = prod(p[0] for p, _ in chosen), prod(p[1] for p, _ in chosen)
-            if _multiple(pair, of):
+            of = tuple(map(prod, zip(*(c for c, _ in chosen), strict=True)))
+            if _is_multiple(column, of):
                 product: Any = prod([s for _, s in chosen])
-                return product * (pair[0] // of[0])
+                return product * (column[0] // of[0])
     for (one, s), (other, t) in combinations_with_replacement(symbols, 2):
-        if s is not t and (one[0] + other[0], one[1] + other[1]) == pair:
+        if s is not t and tuple(map(sum, zip(one, other, strict=True))) == column:
             return s + t
-    for of, s in symbols:
-        slope, rest = divmod(pair[1] - pair[0], of[1] - of[0])
-        if not rest and slope:
-            return slope * s + (pair[0] - slope * of[0])
-    return next((q for of, s in symbols for q in _quotients(pair, of, s)), None)
-
-
-def _quotients(pair: Pair, of: Pair, s: Symbolic) -> Iterator[int]:
-    """(s + shift) // by, as after strides."""
-    tried = [
-        (shift, by)
-        for by in range(2, MOST_DIVISOR + 1)
-        for shift in range(pair[0] * by - of[0], pair[0] * by - of[0] + by)
+    shapes = [
+        shape for of, s in symbols for shape in (*_lines(column, of, s), *_quotients(column, of, s))
     ]
-    for shift, by in sorted(tried, key=lambda t: (abs(t[0]), t[1])):
-        if (of[1] + shift) // by == pair[1]:
-            yield (s + shift) // by
+    return min(shapes, key=lambda shape: shape[0], default=(0, None))[1]
+
+
+Ranked = tuple[int, int]  # the simpler, the lower the first number
+
+
+def _lines(column: Column, of: Column, s: Symbolic) -> Iterator[Ranked]:
+    """slope * s + shift."""
+    differing = next((i for i, a in enumerate(of) if a != of[0]), None)
+    if differing is None:
+        return
+    slope, rest = divmod(column[differing] - column[0], of[differing] - of[0])
+    shift = column[0] - slope * of[0]
+    if slope and not rest and all(slope * a + shift == b for a, b in zip(of, column, strict=True)):
+        yield 2 * abs(slope) - 2 + abs(shift), slope * s + shift
+
+
+def _quotients(column: Column, of: Column, s: Symbolic) -> Iterator[Ranked]:
+    """(s + shift) // by, as after strides."""
+    for by in range(2, MOST_DIVISOR + 1):
+        first = column[0] * by - of[0]
+        for shift in range(first, first + by):
+            if all((a + shift) // by == b for a, b in zip(of, column, strict=True)):
+                yield by + abs(shift), (s + shift) // by

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST = 12  # generic programs of one family
 GREATER = 1.2  # times the sizes at which there was none: those may do
+MOST_SEEN = 6  # sizes that formulas of a new program fit, too, where there are such formulas
 MOST_KEPT = 64  # sizes of one program on disk, where later processes find them at once
 
 
@@ -58,10 +59,12 @@ class Family:
 @dataclass
 class Kin:
     """Structures with the same extents of 0 or 1, which no symbol has. `last`: the greatest that
-    was compiled for its sizes alone; `refused`: the sum of the extents that differ at which no
-    program of several sizes could be made last, and `why_not`."""
+    was compiled for its sizes alone; `seen`: some that no program served when they came;
+    `refused`: the sum of the extents that differ at which no program of several sizes could be
+    made last, and `why_not`."""
 
     last: tuple[Apart, Structure] | None = None
+    seen: list[Apart] = field(default_factory=list)
     refused: int = 0
     why_not: str = ""
 
@@ -167,5 +170,10 @@ def _pair(family: Family, kin: Kin, parts: Apart) -> tuple[Structure, Formulas] 
     if last is None:  # the first with these extents of 0 or 1: others vary as they do elsewhere
         narrowed = ((g.structure, g.formulas.narrowed(parts.extents)) for g in family.generics)
         return next(((other, found) for other, found in narrowed if found), None)
-    found = None if last[0] == parts else formulas(last[0], parts, family.symbols)
+    if last[0] == parts:
+        return None
+    others = [o for o in kin.seen if o not in (last[0], parts)][-MOST_SEEN:]
+    kin.seen = [*others, parts]
+    found = formulas(last[0], parts, family.symbols, others)
+    found = found or formulas(last[0], parts, family.symbols)
     return None if found is None else (last[1], found)

@@ -237,8 +237,7 @@ def window_views(shape: Shape, axis: int, size: int, stride: int, dilation: int)
         shape = shape_of(op, shape, arg)
         views.append((op, arg, shape))
     if stride != 1:
-        last = (-(-shape[axis] // stride) - 1) * stride
-        cut = tuple((0, last + 1, stride) if i == axis else (0, d, 1) for i, d in enumerate(shape))
+        cut = tuple((0, d, stride if i == axis else 1) for i, d in enumerate(shape))
         views.append((Op.SLICE, cut, shape_of(Op.SLICE, shape, cut)))
     return views
 

@@ -98,7 +98,7 @@ def _add_slice(k: Key, extent: int, item: slice) -> None:
         k.flips.append(len(k.shape))
         start, step = start + (count - 1) * step, -step
     k.shape.append(extent)
-    k.slices.append((start, start + (count - 1) * step + 1, step) if count else (0, 0, 1))
+    k.slices.append((start, min(extent, start + count * step), step) if count else (0, 0, 1))
     k.kept.append(count)
 
 

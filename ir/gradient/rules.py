@@ -78,11 +78,16 @@ def running_product(x: Node, axis: int) -> Node:
 
 
 def _slice_rule(n: Node, g: Node) -> Node:
-    margins = []
-    for d, length, (start, _, step) in zip(n.src[0].shape, g.shape, n.arg, strict=True):
+    of_windows, cut = n.src[0].op is Op.SKEW, False
+    whole, margins = n.src[0].shape, []
+    for d, length, (start, _, step) in zip(whole, g.shape, n.arg, strict=True):
         used = (length - 1) * step + 1 if length else 0
-        margins.append((start, d - start - used, step - 1))
-    return node(Op.PAD, (g,), tuple(margins))
+        behind = d - start - used
+        if of_windows and 0 <= behind < step != 1:  # the same nodes whatever is left over
+            behind, cut = step - 1, True
+        margins.append((start, behind, step - 1))
+    padded = node(Op.PAD, (g,), tuple(margins))
+    return node(Op.SLICE, (padded,), tuple((0, d, 1) for d in whole)) if cut else padded
 
 
 def _pad_rule(n: Node, g: Node) -> Node:

@@ -15,7 +15,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from ..symbolic.integer import Symbolic
-from ..symbolic.questions import has_several, is_below, is_same
+from ..symbolic.questions import has_several, is_below, is_same, value_of
 
 if TYPE_CHECKING:
     from .graph import Node
@@ -328,6 +328,22 @@ class Index:
                     out |= index.vars()
         return out
 
+    def at_hand(self, by: Mapping[Var, Index]) -> Index:
+        """The same of other variables, with numbers for whatever is not known."""
+        out = Index(const=value_of(self.const))
+        for t, c in self.terms:
+            match t:
+                case Var():
+                    new = by[t]
+                case Div(index, m):
+                    new = index.at_hand(by) // value_of(m)
+                case Mod(index, m):
+                    new = index.at_hand(by) % value_of(m)
+                case _:
+                    new = Index({t: 1})
+            out = out + new * value_of(c)
+        return out
+
     def values(self) -> list[Node]:
         """The loop-level Nodes it gathers through."""
         if self.is_affine:
@@ -435,6 +451,11 @@ class Range:
         return is_below(b, self.lo) or is_below(self.hi - 1, a) or is_below(self.hi - 1, self.lo)
 
     @property
+    def is_met(self) -> bool:
+        """Does it hold for an index without terms? Asks."""
+        return not self.index.terms and self.lo <= self.index.const < self.hi
+
+    @property
     def beyond(self) -> int:
         """How far the index goes beyond the range, at the end where it goes further."""
         a, b = self.index.bounds
@@ -445,11 +466,8 @@ class Range:
 
     def divided(self) -> Range:
         """The same condition without a factor that all terms share."""
-        numbers = (self.lo, self.hi, *(c for _, c in self.index.terms))
-        if any(isinstance(c, Symbolic) for c in numbers):
-            return self
-        by = gcd(*(c for _, c in self.index.terms))
-        if by < 2:
+        coefs = [c for _, c in self.index.terms]
+        if any(isinstance(c, Symbolic) for c in coefs) or (by := gcd(*coefs)) < 2:
             return self
         const = self.index.const
         index = Index({t: c // by for t, c in self.index.terms}, const // by)
@@ -477,9 +495,10 @@ Mask = tuple[Range, ...]  # all of them must hold
 
 
 def mask_of(ranges: Iterable[Range]) -> Mask:
-    """A canonical mask: one condition for the same terms, none that always holds."""
+    """A canonical mask: one condition for the same terms, none that always holds. Asks for those of
+    no terms."""
     by_terms: dict[tuple[tuple[Term, int], ...], Range] = {}
-    for r in (r.divided() for r in ranges if not r.always):
+    for r in (r.divided() for r in ranges if not (r.always or r.is_met)):
         known = by_terms.get(r.index.terms)
         by_terms[r.index.terms] = r if known is None else known.both(r)
     return tuple(by_terms.values())

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from ..graph.graph import Node, toposort
 from ..graph.index import Div, Index, Mod, Var, row_major
 from ..graph.op import ELEMENTWISE, HINTS, LEAVES, REGIONAL, SCANS, SYSTEMS, VIEWS, Op
-from ..symbolic.questions import has_several, is_same
+from ..symbolic.integer import NotSymbolicHere
+from ..symbolic.questions import has_several, is_same, is_unknown
 from .kernel import Unit, at_sub_axes, cost, is_widening
 
 # a value made of constants and counters is recomputed where it is used, up to this many operations
@@ -136,8 +137,13 @@ def _refine_reads(u: Unit, units: Units, waiting: set[Node]) -> Unit | None:
 
 
 def _splittable(u: Unit, v: Var, by: int) -> bool:
+    """Raises NotSymbolicHere where it is at the sizes at hand alone: sums would have another
+    order."""
+    rest = v.extent % by
+    if is_unknown(rest) and rest == 0:
+        raise NotSymbolicHere(f"an axis of {v.extent} elements is one of {by} at these sizes")
     return (
-        is_same(v.extent % by, 0)
+        is_same(rest, 0)
         and has_several(by)
         and not is_same(by, v.extent)
         and any(v in sub and len(sub) < MAX_SPLITS for sub in u.axes)

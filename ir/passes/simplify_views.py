@@ -136,6 +136,9 @@ def _cut_padding(cut: Bounds, pad: Bounds, extent: int) -> tuple[Bounds, Bounds]
     ):
         first = (start - lo) // step
         return (first, first + count, 1), (0, 0, 0)
+    end = lo + (extent - 1) * (interior + 1) + 1  # of the source
+    if interior and step == 1 and start <= lo and end <= stop:
+        return (0, extent, 1), (lo - start, stop - end, interior)
     if interior or step != 1:
         return None
     a, b = max(start, lo), min(stop, lo + extent)

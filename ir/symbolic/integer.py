@@ -269,8 +269,8 @@ def terms_of(x: int) -> Terms:
 
 def _floor_divided(x: int, by: int) -> int:
     """x // by: what divides exactly as a polynomial, a Quotient of the rest."""
-    if not isinstance(by, Symbolic) and by <= 0:
-        return -x // -by if by else 1 // by
+    if not isinstance(by, Symbolic):
+        return _divided_by(x, by)
     whole: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for m, c in terms_of(x):
@@ -280,6 +280,20 @@ def _floor_divided(x: int, by: int) -> int:
         else:
             whole[exact[0]] = whole.get(exact[0], 0) + exact[1]
     quotient: int = _of(whole) + _quotient(_of(rest), by)
+    return quotient
+
+
+def _divided_by(x: int, by: int) -> int:
+    """The same by a number. Equal quotients have one form: factors below the divisor, the first of
+    which is positive, so that (3*n + 5)//2 is n + (n + 1)//2 + 2, and (-n)//2 is -((n + 1)//2)."""
+    if by <= 0:
+        return -x // -by if by else 1 // by
+    whole = {m: c // by if not m or c > 0 else -(-c // by) for m, c in terms_of(x)}
+    rest = {m: c - whole[m] * by for m, c in terms_of(x)}
+    first = next((c for m, c in rest.items() if m and c), 1)
+    left = _of(rest)
+    part = -_divided_by(by - 1 - left, by) if first < 0 else _quotient(left, by)
+    quotient: int = _of(whole) + part
     return quotient
 
 

@@ -191,10 +191,30 @@ class Scope(Answers):
 
 def proven(difference: Symbolic, relation: str) -> bool | None:
     """How a difference compares with 0 for all values; None if it depends on them."""
-    low, high = difference.bounds
+    found = _compared(difference.bounds, relation)
+    return _compared(_bounds_of_quotients(difference), relation) if found is None else found
+
+
+def _compared(found: Bounds, relation: str) -> bool | None:
+    low, high = found
     if relation == ">" and (low > 0 or high <= 0):
         return low > 0
     return False if relation == "==" and (low > 0 or high < 0) else None
+
+
+def _bounds_of_quotients(x: Symbolic) -> Bounds:
+    """Bounds where quotients by numbers meet what they are quotients of: 0 to 1 of n - 2*(n // 2),
+    since `by * (of // by)` is `of` less 0 to `by - 1`."""
+    quotients = {m[0]: c for m, c in x.terms if len(m) == 1 and isinstance(m[0], Quotient)}
+    known = {a: c for a, c in quotients.items() if not isinstance(a.by, Symbolic)}
+    if not known:
+        return UNKNOWN
+    by = math.lcm(*(a.by for a in known))
+    whole: int = by * (x - sum(c * of_atom(a) for a, c in known.items()))
+    whole += sum(c * by // a.by * a.of for a, c in known.items())
+    low, high = bounds(terms_of(whole))
+    less = [c * by // a.by * (a.by - 1) for a, c in known.items()]
+    return (low - sum(max(0, n) for n in less)) / by, (high - sum(min(0, n) for n in less)) / by
 
 
 class Symbol(Atom):
@@ -323,11 +343,16 @@ def decided(test: Callable[[], bool], of: Iterable[int], text: str) -> bool:
 
 def estimated(numbers: Iterable[int], least: int) -> AbstractContextManager[None]:
     """Whatever is asked meanwhile is an estimate, too: symbols in these numbers have the values at
-    hand, but no fewer than `least`."""
-    scope = scope_of(numbers)
+    hand, but no fewer than `least`, unless one of the numbers shrinks by that, as a difference."""
+    symbolic = [x for x in numbers if isinstance(x, Symbolic)]
+    scope = scope_of(symbolic)
     if scope is None:
         return nullcontext()
-    return scope.at([max(value, least) for value in scope.values.values()])
+    raised = [max(value, least) for value in scope.values.values()]
+    here = [x.value for x in symbolic]
+    with scope.at(raised):
+        grow = all(x.value >= value for x, value in zip(symbolic, here, strict=True))
+    return scope.at(raised) if grow else scope.at_hand()
 
 
 def scope_of(numbers: Iterable[int]) -> Scope | None:

@@ -263,6 +263,49 @@ def test_lanes_run_over_any_number_of_terms_of_windows() -> None:
     assert compiled(case, ((12, 200), (9, 333), (5, 150), (20, 257))) == 2
 
 
+def test_convolutions_of_one_place_share_a_program_for_all_batches_and_sizes() -> None:
+    kernel = random(32, 16, 1, 1)
+    sizes = [(10, 7, 7), (16, 7, 7), (64, 7, 7), (3, 7, 7), (5, 20, 9), (12, 30, 17), (2, 5, 31)]
+    assert compiled(lambda n: F.conv2d(random(n[0], 16, *n[1:]), kernel), sizes) <= 4
+
+
+def test_windows_in_steps_share_programs_for_all_sizes() -> None:
+    weight = random(12, 8, 3, 3)
+
+    def slopes(n: Any) -> wf.Tensor:
+        x = random(n[0], 8, *n[1:]).requires_grad_()
+        y = F.conv2d(x, weight, stride=2, padding=1).tanh()
+        (found,) = wf.grad((y * y).sum(), [x])
+        return found
+
+    sizes = [(10, 20, 12), (12, 31, 17), (31, 36, 46), (5, 25, 12), (25, 64, 60), (17, 53, 39)]
+    assert compiled(slopes, sizes) <= 4  # one for each kind of odd and even
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        lambda n: random(3, *n)[..., ::2].sum(),
+        lambda n: random(3, *n)[..., ::2].mean(axis=(1, 2)),
+        lambda n: F.avg_pool2d(random(3, 1, *n), 2).sum(axis=(0, 2, 3)),
+    ],
+)
+def test_rows_that_are_one_at_even_sizes_are_added_up_so_there(case: Sized) -> None:
+    sizes = [(9, 17), (13, 20), (21, 10), (17, 14), (17, 13), (8, 15), (9, 24), (30, 31)]
+    compiled(case, sizes)
+
+
+def test_sizes_of_which_a_third_is_the_difference_are_estimated() -> None:
+    """n + m, n and m: where symbols are taken for greater ones, a difference is none."""
+    kernel = random(16, 8, 3)
+
+    def case(n: Any) -> wf.Tensor:
+        whole, part = n
+        return F.conv1d(random(4, 8, whole)[..., part:], kernel, stride=2)
+
+    assert compiled(case, [(40, 12), (90, 31), (33, 17), (64, 9), (71, 60)]) <= 3
+
+
 def test_what_joins_a_kernel_first_at_one_size_does_so_at_all_that_it_serves() -> None:
     """Whether the gradient of the weights is summed in the kernel of rows that makes what it sums,
     or with what it is added to, depends on which saves more."""
@@ -653,6 +696,20 @@ def test_formulas_are_found_from_two_sizes(
     assert found is not None and found.values_of(parts(12, 44).extents) == (12, 44)
     assert found.values_of(parts(*sizes).extents) == sizes
     assert found.values_of(parts(*sizes, more=1).extents) is None
+
+
+def test_formulas_fit_all_sizes_that_were_seen() -> None:
+    """31 of 64 and 13 of 28 are half of these less 1; by the first two, and n - 15, n - 33."""
+
+    def parts(n: int, m: int) -> Any:
+        return apart(
+            (((wf.float32, (n, m), ()), (Op.RESHAPE, ((m - 1) // 2, n), 0)), (), (), "cpu")
+        )
+
+    first, second, third = parts(17, 64), parts(35, 28), parts(19, 40)
+    for others in ((), (third,)):
+        found = formulas(first, second, None, others)
+        assert found is not None and found.values_of(third.extents) == (19, 40)
 
 
 def test_many_independent_sizes_are_given_up_at_once() -> None:

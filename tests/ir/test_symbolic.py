@@ -119,6 +119,16 @@ def test_what_is_proven_makes_no_guard() -> None:
     assert not scope.holds((LEAST - 1, 64))
 
 
+def test_quotients_by_a_number_are_compared_without_guards() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 7), scope.symbol("m", 12)
+    assert is_same((3 * n + 5) // 2, n + (n + 1) // 2 + 2)
+    assert is_same(-((-n) // 2), (n + 1) // 2)
+    assert n >= 2 * (n // 2) and (n + 1) // 2 >= n // 2 and n - 3 * (n // 3) < 3
+    assert m + n > 2 * (n // 2) and not (n + 5) // 4 - n // 4 > 2
+    assert not scope.guards
+
+
 def test_guards_say_what_was_asked() -> None:
     scope = Scope()
     n, m = scope.symbol("n", 64), scope.symbol("m", 10)

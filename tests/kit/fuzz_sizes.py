@@ -264,6 +264,39 @@ def convolves(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     return made.reshape(*x.shape[:-2], out, x.shape[-1]), (*axes[:-2], (out,), axes[-1])
 
 
+def strides(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """Every second or third element along an axis."""
+    i, step = g.random.randrange(max(1, len(axes))), g.random.choice((2, 3))
+    if not axes or not x.size:
+        return None
+    made = x[tuple(slice(None, None, step if k == i else None) for k in range(len(axes)))]
+    return made, (*axes[:i], (made.shape[i],), *axes[i + 1 :])
+
+
+def images(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """The last two axes are places of one channel: a convolution, or a pool, in steps; at times the
+    gradient of what it is of."""
+    reach, step, out = (
+        g.random.choice((1, 2, 3)),
+        g.random.choice((1, 2, 2, 3)),
+        g.random.choice((1, 5)),
+    )
+    form, is_slope = g.random.randrange(3), g.random.random() < 0.4
+    kernel = g.leaf(((out,), (1,), (reach,), (reach,)))[0]
+    if len(axes) < 2 or min(x.shape[-2:]) < reach or not x.size:
+        return None
+    front = x.detach().reshape(math.prod(x.shape[:-2]), 1, *x.shape[-2:]).requires_grad_()
+    if form == 0:
+        made = F.conv2d(front, kernel, stride=step, padding=reach // 2).tanh()
+    else:
+        made = (F.max_pool2d if form == 1 else F.avg_pool2d)(front, reach, step) * 1.5
+    if is_slope:
+        (found,) = wf.grad((made * made).sum(), [front])
+        return found.detach().reshape(x.shape), axes
+    places = tuple((d,) for d in made.shape[1:])
+    return made.detach().reshape(*x.shape[:-2], *made.shape[1:]), (*axes[:-2], *places)
+
+
 def kernel_gradients(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     """Of a convolution along the last axis."""
     if len(axes) != 3 or not isinstance(axes[1], tuple) or x.requires_grad:
@@ -321,8 +354,8 @@ def repeats(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
 MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
     maps, maps, meets, meets, reduces, reduces, softmaxes, multiplies, multiplies_turned, turns,
     joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all, convolves, convolves,
-    kernel_gradients, attends, attends, steps, steps, repeats, sorts, finds, pools, transforms,
-    systems,
+    strides, images, images, kernel_gradients, attends, attends, steps, steps, repeats, sorts,
+    finds, pools, transforms, systems,
 )  # fmt: skip
 
 
