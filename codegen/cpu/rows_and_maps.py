@@ -107,7 +107,7 @@ def lower_rows(
     kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning
 ) -> Lowered:
     """Loops of a map or rows kernel."""
-    classes = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
+    classes = [own_axes(kernel)] if tuning.strict else axes_by_class(kernel)
     terms, places = terms_of(classes), place_values(kernel, strides)
     lowered = in_phases(
         [
