@@ -37,7 +37,7 @@ from ....ir.loops.loop import (
 )
 from ....ir.loops.walk import Substitution
 from ....ir.passes.split import nearest_divisor
-from ....ir.symbolic.questions import is_unknown, value_of
+from ....ir.symbolic.questions import is_same, is_unknown, value_of
 from ....ir.symbolic.scope import scope_of
 from ....wording import plural
 from ...kernels.contraction import Problem, groups_at
@@ -132,7 +132,7 @@ class _Task(Panels):
     def _last_tile(self, first: Index) -> list[Stmt]:
         """The tile that rows do not fill, of the group that begins at a tile, where their number is
         not known."""
-        if not is_unknown(self.last_tiles):
+        if is_same(self.last_tiles, 0):
             return []
         tile, rows = Var("last", self.s.group_tiles), self.s.tile_rows
         row = (first + var(tile)) * rows
