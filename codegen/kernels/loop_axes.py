@@ -16,7 +16,7 @@ from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
 from ...ir.loops.walk import indices, postorder, variables
 from ...ir.symbolic.integer import NotSymbolicHere, Symbolic
 from ...ir.symbolic.questions import has_several, is_same, is_unknown, value_of
-from ...ir.symbolic.scope import scope_of
+from ...ir.symbolic.scope import divided_in, scope_of
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
@@ -111,7 +111,8 @@ def collapse_of_sum(
     """
     read = [i for n in nodes for i in indices(n)]
     groups = collapse(axes, read, stretched)
-    scope = scope_of([*(v.extent for v in axes), *(c for i in read for _, c in i.terms)])
+    numbers = [*(v.extent for v in axes), *(c for i in read for _, c in i.terms)]
+    scope = scope_of(numbers)
     if scope is None or scope.is_laid_out or len(groups) < 2:
         return groups
 
@@ -124,7 +125,8 @@ def collapse_of_sum(
 
     sizes = scope.settle(here, lambda sizes: f"a sum over {len(axes)} axes has {len(sizes)} loops")
     if sizes != [len(g) for g in groups]:
-        raise NotSymbolicHere(f"a sum over {len(axes)} axes has {len(sizes)} loops")
+        why_not = NotSymbolicHere(f"a sum over {len(axes)} axes has {len(sizes)} loops")
+        raise divided_in(numbers) or why_not
     return groups
 
 

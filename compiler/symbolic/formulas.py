@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
 
-from ...ir.symbolic.integer import Symbolic, polynomial
+from ...ir.symbolic.integer import Symbolic, polynomial, terms_of
 from ...ir.symbolic.polynomial import Atom
 from ...ir.symbolic.questions import value_of
 from ...ir.symbolic.scope import LEAST, Quotient, Scope, Symbol, is_symbol, symbols_of
@@ -31,7 +31,7 @@ Column = tuple[int, ...]  # an extent in several structures
 @dataclass(frozen=True)
 class Formulas:
     """`extents`: of each place a number or a polynomial of the symbols of the scope; `places`: of
-    the symbols in order, one where it stands alone."""
+    the symbols in order, one where it stands alone, or a multiple of it and a number."""
 
     scope: Scope
     extents: tuple[int, ...]
@@ -39,7 +39,7 @@ class Formulas:
 
     def values_of(self, extents: Sequence[int]) -> tuple[int, ...] | None:
         """The values of the symbols that give these extents, if there are any."""
-        values = tuple([extents[place] for place in self.places])
+        values = tuple([_solved(self.extents[place], extents[place]) for place in self.places])
         with self.scope.at(values):
             same = [value_of(f) == e for f, e in zip(self.extents, extents, strict=True)]
         return values if all(same) else None
@@ -55,6 +55,23 @@ class Formulas:
         fixed = {s for formula, e in pairs if e < LEAST for s in symbols_of(formula)}
         scope = Scope()
         now = {s: v if s in fixed else scope.symbol(s.name, v) for s, v in given.items()}
+        places = [p for p, s in zip(self.places, given, strict=True) if s not in fixed]
+        return self._of(now, scope, places) if fixed and places else None
+
+    def of_residue(self, symbol: Symbol, by: int, shift: int) -> Formulas | None:
+        """The same for sizes at which a symbol is `by` times another one, less `shift`; None where
+        that is no symbol at the sizes at hand."""
+        scope, now = Scope(), dict[Symbol, int]()
+        for s, value in self.scope.values.items():
+            at = (value + shift) // by if s is symbol else value
+            if at < LEAST:
+                return None
+            now[s] = scope.symbol(s.name, at) * (by if s is symbol else 1)
+            now[s] -= shift if s is symbol else 0
+        return self._of(now, scope, self.places)
+
+    def _of(self, now: Mapping[Symbol, int], scope: Scope, places: Sequence[int]) -> Formulas:
+        """The same of other integers."""
 
         def value(atom: Atom) -> int:
             if isinstance(atom, Quotient):
@@ -62,9 +79,8 @@ class Formulas:
             assert isinstance(atom, Symbol)
             return now[atom]
 
-        places = [p for p, s in zip(self.places, given, strict=True) if s not in fixed]
         found = tuple([polynomial(formula, value) for formula in self.extents])
-        return Formulas(scope, found, tuple(places)) if fixed and places else None
+        return Formulas(scope, found, tuple(places))
 
 
 def formulas(
@@ -95,6 +111,14 @@ def formulas(
         known[column] = fitting
     found = [column[1] if _is_constant(column) else known[column] for column in columns]
     return Formulas(scope, tuple(found), tuple(places)) if places else None
+
+
+def _solved(formula: int, extent: int) -> int:
+    """The symbol in a multiple of it and a number that is to be an extent, rounded down."""
+    terms = {m: c for m, c in terms_of(formula)}
+    const = terms.pop((), 0)
+    (slope,) = terms.values()
+    return (extent - const) // slope
 
 
 def _is_constant(column: Column) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import options
-from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere, Symbolic
+from ...ir.symbolic.integer import NotSymbolic, NotSymbolicHere, NotSymbolicUnless, Symbolic
 from ...ir.symbolic.scope import LEAST
 from ..backends.kinds import current_settings, kind
 from ..programs import on_disk
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST = 12  # generic programs of one family
 GREATER = 1.2  # times the sizes at which there was none: those may do
+MOST_RESIDUES = 8  # attempts to make a new program
 MOST_SEEN = 6  # sizes that formulas of a new program fit, too, where there are such formulas
 MOST_KEPT = 64  # sizes of one program on disk, where later processes find them at once
 
@@ -149,10 +150,8 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     size = sum(e for e, formula in pairs if isinstance(formula, Symbolic))
     if size < GREATER * kin.refused:
         return None
-    from .generic import generic
-
     try:
-        new = generic(other, structure, parts, found)
+        new = _compiled(other, structure, parts, found)
     except NotSymbolicHere:
         return None
     except NotSymbolic as reason:
@@ -162,6 +161,21 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     made = _served(family, parts, structure)
     assert made is not None, "a program serves the sizes that it was compiled at"
     return replace(made, compiled=True)
+
+
+def _compiled(other: Structure, structure: Structure, parts: Apart, found: Formulas) -> Generic:
+    """A new program, of sizes of the same residues where it has to know these."""
+    from .generic import generic
+
+    for _ in range(MOST_RESIDUES):
+        try:
+            return generic(other, structure, parts, found)
+        except NotSymbolicUnless as needed:
+            refined = found.of_residue(needed.symbol, needed.by, needed.shift)
+            if refined is None:
+                raise
+            found = refined
+    raise NotSymbolicHere("it would have to know what is left of several sizes")
 
 
 def _pair(family: Family, kin: Kin, parts: Apart) -> tuple[Structure, Formulas] | None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..graph.graph import Node, toposort
 from ..graph.index import Div, Index, Mod, Var, row_major
 from ..graph.op import ELEMENTWISE, HINTS, LEAVES, REGIONAL, SCANS, SYSTEMS, VIEWS, Op
-from ..symbolic.integer import NotSymbolicHere
-from ..symbolic.questions import has_several, is_same, is_unknown
+from ..symbolic.questions import has_several, is_same
+from ..symbolic.scope import ask_residue
 from .kernel import Unit, at_sub_axes, cost, is_widening
 
 # a value made of constants and counters is recomputed where it is used, up to this many operations
@@ -137,11 +137,9 @@ def _refine_reads(u: Unit, units: Units, waiting: set[Node]) -> Unit | None:
 
 
 def _splittable(u: Unit, v: Var, by: int) -> bool:
-    """Raises NotSymbolicHere where it is at the sizes at hand alone: sums would have another
-    order."""
+    """Asks, since sums would have another order."""
     rest = v.extent % by
-    if is_unknown(rest) and rest == 0:
-        raise NotSymbolicHere(f"an axis of {v.extent} elements is one of {by} at these sizes")
+    ask_residue(rest)
     return (
         is_same(rest, 0)
         and has_several(by)
@@ -183,6 +181,7 @@ def _merge_cut_at(e: Index, axis: Var, producer: Unit) -> bool:
             return False
         stride *= t.extent
     low = parts[0][0]
+    ask_residue(stride - axis.extent)
     if (
         not is_same(stride, axis.extent)
         or not isinstance(low, Var)

@@ -10,6 +10,7 @@ from ..graph.graph import Node, expand, full, node, permute, reduce, reshape
 from ..graph.op import Op
 from ..graph.rewrite import constant_of, is_zero
 from ..graph.views import steady_axes
+from ..symbolic.scope import ask_residue
 
 Bounds = tuple[int, int, int]
 MOST_TERMS = 64  # of a condition that are looked at
@@ -63,7 +64,11 @@ def view_of_nothing(n: Node) -> Node | None:
     elif n.op is Op.PERMUTE:
         real = [a for a in n.arg if x.shape[a] != 1]
         idle = real == sorted(real)
-    return x if idle and len(x.shape) == len(n.shape) and x.shape == n.shape else None
+    if not idle or len(x.shape) != len(n.shape):
+        return None
+    for before, after in zip(x.shape, n.shape, strict=True):
+        ask_residue(before - after)
+    return x if x.shape == n.shape else None
 
 
 def reshape_reshape(n: Node) -> Node | None:

@@ -35,6 +35,14 @@ class NotSymbolicHere(NotSymbolic):
 _new = object.__new__
 
 
+class NotSymbolicUnless(NotSymbolicHere):
+    """The same where sizes would do of which the symbol is `by` times another one, less `shift`."""
+
+    def __init__(self, symbol: Any, by: int, shift: int) -> None:
+        super().__init__(f"{symbol} is {by} times another size at these sizes, less {shift}")
+        self.symbol, self.by, self.shift = symbol, by, shift
+
+
 class Symbolic(Base):
     """A polynomial of at least one symbol. An integer for all that computes with integers; it has
     no text that a program could take for a number."""

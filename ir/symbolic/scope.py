@@ -10,9 +10,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from .integer import RELATIONS, Symbolic, atom_of, of_atom, terms_of
+from .integer import (
+    RELATIONS,
+    NotSymbolicHere,
+    NotSymbolicUnless,
+    Symbolic,
+    atom_of,
+    of_atom,
+    terms_of,
+)
 from .polynomial import UNKNOWN, Answers, Atom, Bounds, bounds, bracketed, text_of
-from .questions import is_below, is_same
+from .questions import is_below, is_same, is_unknown
 
 MOST_KNOWN = 128  # ways of a Condition
 LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has none
@@ -78,13 +86,14 @@ class Scope(Answers):
 
     `values`: those at hand, for which answers are given. `guards`: what was asked and not proven.
     `is_laid_out`: nothing becomes a guard or is refused. `asked`: what a Condition asks then, if it
-    is found out.
+    is found out. `of_kernel`: guards are those of one kernel, which may be compiled again.
     """
 
     values: dict[Symbol, int] = field(default_factory=dict)
     guards: Asked = field(default_factory=dict)
     is_laid_out: bool = False
     asked: Asked | None = None
+    of_kernel: bool = False
     quotients: dict[tuple[int, int], Quotient] = field(default_factory=dict)
     chosen: list[Chosen] = field(default_factory=list)
 
@@ -141,13 +150,14 @@ class Scope(Answers):
     def apart(self, make: Callable[[], T]) -> tuple[T, Asked]:
         """What is made for the values that the symbols have, and the guards under which that
         serves others. They are none of the program's."""
-        before = self.guards, self.is_laid_out, self.asked
+        before = self.guards, self.is_laid_out, self.asked, self.of_kernel
         self.guards, self.is_laid_out, self.asked = dict(before[0]), False, None
+        self.of_kernel = True
         try:
             made = make()
             return made, {g: None for g in self.guards if g not in before[0]}
         finally:
-            self.guards, self.is_laid_out, self.asked = before
+            self.guards, self.is_laid_out, self.asked, self.of_kernel = before
 
     def settle(self, decision: Callable[[], T], text: Callable[[T], str]) -> T:
         """A decision for the values at hand, which the program keeps: it serves those for which an
@@ -171,12 +181,15 @@ class Scope(Answers):
             return all(guard.holds for guard in self.guards)
 
     def answer(self, difference: Any, relation: str) -> bool:
-        """How the difference of two integers compares with 0."""
+        """How the difference of two integers compares with 0. Raises NotSymbolicHere where that
+        would leave a program one size: formulas that are equal there alone are wrong ones."""
         here = RELATIONS[relation](difference.value)
         if self.is_laid_out and self.asked is None:
             return here
         if (certain := proven(difference, relation)) is not None:
             return certain
+        if here and relation == "==" and self.asked is None and not self.of_kernel:
+            _refuse_one(difference)
         guard = Guard(difference, relation if here else OPPOSITE[relation])
         (self.guards if self.asked is None else self.asked)[guard] = None
         return here
@@ -193,6 +206,12 @@ def proven(difference: Symbolic, relation: str) -> bool | None:
     """How a difference compares with 0 for all values; None if it depends on them."""
     found = _compared(difference.bounds, relation)
     return _compared(_bounds_of_quotients(difference), relation) if found is None else found
+
+
+def _refuse_one(difference: Symbolic) -> None:
+    atoms = {a for m, _ in difference.terms for a in m}
+    if len(atoms) == 1 and isinstance(next(iter(atoms)), Symbol):
+        raise NotSymbolicHere(f"{difference} is 0 at this size alone")
 
 
 def _compared(found: Bounds, relation: str) -> bool | None:
@@ -339,6 +358,25 @@ def decided(test: Callable[[], bool], of: Iterable[int], text: str) -> bool:
         said = text if here else f"it is not true that {text}"
         scope.guards = {**before, Condition(said, lambda: test() is here, scope): None}
     return here
+
+
+def ask_residue(difference: int) -> None:
+    """Asks whether a difference of what is divided is 0. Raises NotSymbolicUnless where it is at
+    hand: sizes of the same residue have no quotients there."""
+    if is_unknown(difference) and (found := divided_in([difference])) and difference == 0:
+        raise found
+
+
+def divided_in(numbers: Iterable[int]) -> NotSymbolicUnless | None:
+    """What to raise for sizes of the residue at hand of the first symbol that is divided in these,
+    if one is."""
+    for x in numbers:
+        for atom in (a for m, _ in terms_of(x) for a in m if isinstance(a, Quotient)):
+            symbols = symbols_of(atom.of)
+            if not isinstance(atom.by, Symbolic) and len(symbols) == 1:
+                (symbol,) = symbols
+                return NotSymbolicUnless(symbol, atom.by, -symbol.value % atom.by)
+    return None
 
 
 def estimated(numbers: Iterable[int], least: int) -> AbstractContextManager[None]:

@@ -712,6 +712,30 @@ def test_formulas_fit_all_sizes_that_were_seen() -> None:
         assert found is not None and found.values_of(third.extents) == (19, 40)
 
 
+def test_formulas_of_a_residue_serve_its_sizes_alone() -> None:
+    def parts(n: int) -> Any:
+        return apart(
+            (((wf.float32, (n, 8), ()), (Op.RESHAPE, ((n + 1) // 2, n), 0)), (), (), "cpu")
+        )
+
+    found = formulas(parts(30), parts(17))
+    assert found is not None
+    (symbol,) = found.scope.values
+    odd = found.of_residue(symbol, 2, 1)
+    assert odd is not None and [odd.values_of(parts(n).extents) for n in (17, 41)] == [(9,), (21,)]
+    assert odd.values_of(parts(30).extents) is None and found.of_residue(symbol, 32, 15) is None
+
+
+def test_rows_of_a_number_that_tiles_never_divide_are_all_multiplied() -> None:
+    """12*n + 3 of them: of tiles of any height three or fewer are always left over."""
+    weight, few = random(20, 80), random(3, 20)
+
+    def case(n: int) -> wf.Tensor:
+        return wf.concat([random(n, 12, 20).reshape(-1, 20), few]) @ weight
+
+    assert compiled(case, (9, 16, 5, 30, 12)) <= 2
+
+
 def test_many_independent_sizes_are_given_up_at_once() -> None:
     def parts(first: int) -> Any:
         shapes = [(wf.float32, (first * k % 997 + 2,), (1,)) for k in range(1, 200)]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.ir.symbolic.integer import NotSymbolic, Symbolic
+from weft.ir.symbolic.integer import NotSymbolic, NotSymbolicHere, NotSymbolicUnless, Symbolic
 from weft.ir.symbolic.multiples import factored, multiples
 from weft.ir.symbolic.questions import at_least, is_below, is_same, value_of
-from weft.ir.symbolic.scope import LEAST, Guard, Scope
+from weft.ir.symbolic.scope import LEAST, Guard, Scope, ask_residue
 
 VALUES = [(64, 10), (2, 2), (7, 33), (97, 5), (3, 100)]
 LEAVES = st.one_of(st.sampled_from(["n", "m"]), st.integers(-9, 99))
@@ -132,9 +132,28 @@ def test_quotients_by_a_number_are_compared_without_guards() -> None:
 def test_guards_say_what_was_asked() -> None:
     scope = Scope()
     n, m = scope.symbol("n", 64), scope.symbol("m", 10)
-    assert 2 * n == 128 and n % 7 == 1 and n != m + 3
-    assert [*map(str, scope.guards)] == ["2*n == 128", "n == 1 + 7*(n // 7)", "n != 3 + m"]
-    assert Guard(2 * n - 128, "==") in scope.guards
+    assert 2 * n == 118 + m and n % 7 == 1 and n != m + 3
+    assert [*map(str, scope.guards)] == ["2*n == 118 + m", "n == 1 + 7*(n // 7)", "n != 3 + m"]
+    assert Guard(2 * n - m - 118, "==") in scope.guards
+
+
+def test_a_guard_that_leaves_one_size_is_refused_but_in_a_kernel() -> None:
+    scope = Scope()
+    n = scope.symbol("n", 64)
+    with pytest.raises(NotSymbolicHere):
+        bool(2 * n == 128)
+    answer, guards = scope.apart(lambda: 2 * n == 128)
+    assert answer and [*map(str, guards)] == ["2*n == 128"] and not scope.guards
+
+
+def test_sizes_of_one_residue_are_asked_for_where_a_quotient_is_exact() -> None:
+    scope = Scope()
+    n = scope.symbol("n", 21)
+    ask_residue(n - 2 * (n // 2))
+    assert [*map(str, scope.guards)] == ["n != 2*(n // 2)"]
+    with pytest.raises(NotSymbolicUnless) as raised:
+        ask_residue(n - 3 * ((n + 2) // 3))
+    assert (str(raised.value.symbol), raised.value.by, raised.value.shift) == ("n", 3, 0)
 
 
 BITS = [lambda n: n | 1, lambda n: n & 1, lambda n: n << 1, lambda n: n >> 1, lambda n: 1 << n]
