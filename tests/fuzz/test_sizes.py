@@ -1,5 +1,5 @@
-"""Random expressions at several sizes: a program that serves many has the bits of those that serve
-one."""
+"""Random expressions and networks at several sizes: a program that serves many has the bits of
+those that serve one."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ import cudakit
 import fuzz_sizes
 import pytest
 from effort import rarely
+from random_networks import Network
 
 SEEDS = 42
 
 
 @pytest.mark.parametrize("first", [0, *rarely(*range(3, SEEDS, 3))])
 def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
-    assert [fuzz_sizes.differing(seed) for seed in range(first, first + 3)] == [[]] * 3
+    assert fuzz_sizes.failing(range(first, first + 3)) == {}
+
+
+@pytest.mark.parametrize("first", [1050, *rarely(*range(2, SEEDS, 2))])
+def test_bits_of_networks_are_those_of_a_program_of_each_size(first: int) -> None:
+    assert fuzz_sizes.failing(range(first, first + 2), Network) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(SEEDS, 1042, 100))
 def test_bits_of_a_thousand_more(first: int) -> None:
-    assert {s: d for s in range(first, first + 100) if (d := fuzz_sizes.differing(s))} == {}
+    assert fuzz_sizes.failing(range(first, first + 100)) == {}
 
 
 @cudakit.needs_compiler
 @pytest.mark.parametrize("first", [0, *rarely(*range(2, 20, 2))])
 def test_bits_on_a_gpu_are_those_of_a_program_of_each_size(first: int) -> None:
     cudakit.device()
-    assert [fuzz_sizes.differing(seed, "cuda") for seed in range(first, first + 2)] == [[]] * 2
+    assert fuzz_sizes.failing(range(first, first + 2), device="cuda") == {}

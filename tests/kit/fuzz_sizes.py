@@ -1,9 +1,9 @@
 """Random expressions over axes of several sizes: whatever program serves a size, the bits are those
 of a program of that size alone.
 
-`python tests/kit/fuzz_sizes.py COUNT [FIRST_SEED] [--device cuda]` makes COUNT expressions, and
-computes each at FIVE sizes; prints those that differ, and how many programs were compiled. Without
-a GPU, `cuda` is the emulator.
+`python tests/kit/fuzz_sizes.py COUNT [FIRST_SEED] [--networks] [--device cuda]` makes COUNT
+expressions, or networks, and computes each at five sizes, or six; prints those that differ, and how
+many programs were compiled. Without a GPU, `cuda` is the emulator.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from random import Random
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import weft as wf
+from random_networks import Network
 from weft import options
 from weft.compiler.programs import on_disk
 from weft.compiler.symbolic.generic import Generic
+from weft.errors import ShapeError
 from weft.frontend.lazy import program_table
 from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
@@ -359,14 +362,17 @@ MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
 )  # fmt: skip
 
 
-def computed(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
+Made_up = Expression | Network
+
+
+def computed(expression: Made_up, sizes: tuple[int, ...]) -> list[Array]:
     """Its results in memory, all by one program."""
     made = expression.at(sizes)
     wf.realize(*made)
     return [v.cpu().numpy() for v in made]
 
 
-def alone(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
+def alone(expression: Made_up, sizes: tuple[int, ...]) -> list[Array]:
     """The same by a program of these sizes alone."""
     with (
         options.override(dynamic_shapes=False),
@@ -375,9 +381,8 @@ def alone(expression: Expression, sizes: tuple[int, ...]) -> list[Array]:
         return computed(expression, sizes)
 
 
-def differing(seed: int, device: str = "cpu") -> list[tuple[int, ...]]:
+def differing(expression: Made_up) -> list[tuple[int, ...]]:
     """The sizes at which the bits of an expression differ from those of a program of its own."""
-    expression = Expression(seed, device)
     with (
         mock.patch.object(program_table, "_programs", program_table.Programs()),
         # nor is what several sizes share, kept there, taken for a program of one
@@ -397,7 +402,18 @@ def differing(seed: int, device: str = "cpu") -> list[tuple[int, ...]]:
         ]
 
 
-def main(count: int, first: int, device: str) -> int:
+def failing(
+    seeds: Iterable[int], kind: type[Made_up] = Expression, device: str = "cpu"
+) -> dict[int, list[tuple[int, ...]]]:
+    """Those that differ, and where. Layers that do not fit an image are none."""
+    found = {}
+    for seed in seeds:
+        with suppress(ShapeError):
+            found[seed] = differing(kind(seed, device))
+    return {seed: where for seed, where in found.items() if where}
+
+
+def main(count: int, first: int, device: str, kind: type[Made_up] = Expression) -> int:
     """How many expressions differ."""
     if device == "cuda":
         import cudakit
@@ -406,7 +422,7 @@ def main(count: int, first: int, device: str) -> int:
     failed = 0
     for seed in range(first, first + count):
         try:
-            where: Any = differing(seed, device)
+            where: Any = failing([seed], kind, device).get(seed)
         except Exception as error:
             where = f"{type(error).__name__}: {error}"
         if where:
@@ -422,6 +438,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("count", type=int)
     parser.add_argument("first", type=int, nargs="?", default=0)
+    parser.add_argument("--networks", action="store_true")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     given = parser.parse_args()
-    sys.exit(bool(main(given.count, given.first, given.device)))
+    kind = Network if given.networks else Expression
+    sys.exit(bool(main(given.count, given.first, given.device, kind)))
