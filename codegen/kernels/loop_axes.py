@@ -50,6 +50,11 @@ class Access:
     itemsize: int
     store: bool
 
+    def at_hand(self, known: Mapping[Var, Var]) -> Access:
+        """The same with numbers for whatever is not known."""
+        by = {v: var(known.get(v) or Var(v.name, value_of(v.extent))) for v in self.index.vars()}
+        return Access(self.index.at_hand(by), self.itemsize, self.store)
+
 
 def loads(nodes: Iterable[Node]) -> list[Access]:
     return [

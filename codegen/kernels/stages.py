@@ -19,8 +19,8 @@ from ...ir.graph.op import ELEMENTWISE, Op
 from ...ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
 from ...ir.kernels.sum_order import has_order, lanes_add, term_stride
 from ...ir.loops.loop import REG, SCRATCH, Buf, Reduce
-from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import is_same, value_of
+from ...ir.symbolic.integer import NotSymbolicHere, Symbolic
+from ...ir.symbolic.questions import is_same, is_unknown, value_of
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]
@@ -129,6 +129,7 @@ class AxisMap:
     lanes: int = 1  # elements of each accumulator: 1, or a block of outer lanes
     scratch_bytes: int = 0  # how much a row may keep
     keep: str = SCRATCH  # where
+    keeps_unknown: bool = True  # rows whose length is not known, too
 
 
 Loops = dict[InnerAxes, RowLoop]
@@ -281,6 +282,9 @@ class StageBuilder:
             here = next((i for i in loops if i.signature == signature), None)
             if here is None or size > room:
                 continue
+            if is_unknown(size) and not self.axes.keeps_unknown:
+                _refuse_product(u.node)
+                continue
             self.here = here
             size = room if isinstance(size, Symbolic) else size
             at = self._position(u, self._by(u, self.here))
@@ -322,6 +326,12 @@ class StageBuilder:
             below = sum(total.get(r.base, 0) for r in u.reads if r.base.op is not Op.REDUCE)
             total[u.node] = min(EXPENSIVE, cost(u.node) + below)
         return total
+
+
+def _refuse_product(n: Node) -> None:
+    """A product that is kept is rounded, one that is computed again may not be."""
+    if n.op is Op.MUL and n.dtype.is_float:
+        raise NotSymbolicHere(f"rows of a length that is not known keep no {n}")
 
 
 def _rounds(n: Node) -> bool:
