@@ -46,13 +46,16 @@ class Formulas:
 
     def narrowed(self, extents: Sequence[int]) -> Formulas | None:
         """The same for structures that have extents of 0 or 1 where these have: the symbols that
-        those follow from are numbers. None if these extents do not fit, or no symbol is left."""
+        those follow from are numbers. None if these extents do not fit, or no symbol is left, or one
+        would be 0 or 1."""
         values = self.values_of(extents)
         if values is None:
             return None
         given = dict(zip(self.scope.values, values, strict=True))
         pairs = zip(self.extents, extents, strict=True)
         fixed = {s for formula, e in pairs if e < LEAST for s in symbols_of(formula)}
+        if any(v < LEAST for s, v in given.items() if s not in fixed):
+            return None
         scope = Scope()
         now = {s: v if s in fixed else scope.symbol(s.name, v) for s, v in given.items()}
         places = [p for p, s in zip(self.places, given, strict=True) if s not in fixed]
@@ -181,7 +184,7 @@ def _lines(column: Column, of: Column, s: Symbolic) -> Iterator[Ranked]:
     slope, rest = divmod(column[differing] - column[0], of[differing] - of[0])
     shift = column[0] - slope * of[0]
     if slope and not rest and all(slope * a + shift == b for a, b in zip(of, column, strict=True)):
-        yield 2 * abs(slope) - 2 + abs(shift), slope * s + shift
+        yield 4 * abs(slope) - 4 + shift.bit_length(), slope * s + shift
 
 
 def _quotients(column: Column, of: Column, s: Symbolic) -> Iterator[Ranked]:
@@ -190,4 +193,4 @@ def _quotients(column: Column, of: Column, s: Symbolic) -> Iterator[Ranked]:
         first = column[0] * by - of[0]
         for shift in range(first, first + by):
             if all((a + shift) // by == b for a, b in zip(of, column, strict=True)):
-                yield by + abs(shift), (s + shift) // by
+                yield by + shift.bit_length(), (s + shift) // by

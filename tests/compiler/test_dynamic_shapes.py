@@ -712,6 +712,16 @@ def test_formulas_fit_all_sizes_that_were_seen() -> None:
         assert found is not None and found.values_of(third.extents) == (19, 40)
 
 
+def test_simple_formulas_go_before_others_that_fit_two_sizes() -> None:
+    """300 - m of a table of 300 rows, where 47*n - 166 fits the first sizes, too."""
+
+    def parts(n: int, m: int) -> Any:
+        return apart((((wf.float32, (n, m), ()), (Op.RESHAPE, (300 - m, n), 0)), (), (), "cpu"))
+
+    found = formulas(parts(8, 90), parts(9, 43))
+    assert found is not None and found.values_of(parts(33, 50).extents) == (33, 50)
+
+
 def test_formulas_of_a_residue_serve_its_sizes_alone() -> None:
     def parts(n: int) -> Any:
         return apart(

@@ -12,7 +12,7 @@ from random_networks import Network
 SEEDS = 42
 
 
-@pytest.mark.parametrize("first", [0, *rarely(*range(3, SEEDS, 3))])
+@pytest.mark.parametrize("first", [0, 140006274, *rarely(*range(3, SEEDS, 3))])
 def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
     assert fuzz_sizes.failing(range(first, first + 3)) == {}
 
