@@ -46,7 +46,7 @@ class Formulas:
 
     def narrowed(self, extents: Sequence[int]) -> Formulas | None:
         """The same for structures that have extents of 0 or 1 where these have: the symbols that
-        those follow from are numbers. None if these extents do not fit, or no symbol is left, or one
+        those follow from are numbers. None if these extents do not fit, no symbol is left, or one
         would be 0 or 1."""
         values = self.values_of(extents)
         if values is None:
