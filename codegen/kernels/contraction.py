@@ -247,7 +247,7 @@ def groups_at(groups: AxisGroups, position: Index) -> dict[Var, Index]:
 
 def is_affine(value: Node) -> bool:
     """A load and nothing else, at an affine index."""
-    return value.op is Op.LOAD and all(isinstance(t, Var) for t, _ in value.arg[1].terms)
+    return value.op is Op.LOAD and bool(value.arg[1].is_affine)
 
 
 def is_plain(value: Node) -> bool:
@@ -267,5 +267,5 @@ def read_once(value: Node, p: Problem) -> bool:
     """Is the lane factor a matrix in memory, unmasked, with an element for each lane and step of
     k?"""
     loads = [n.arg for n in postorder([value]) if n.op is Op.LOAD]
-    affine = all(not mask and all(isinstance(t, Var) for t, _ in at.terms) for _, at, mask in loads)
+    affine = all(not mask and at.is_affine for _, at, mask in loads)
     return affine and any(buf.size >= groups_extent(p.batch) * p.n * p.k for buf, _, _ in loads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..graph.graph import Node
-from ..graph.index import Index, Mask, Range, Var, mask_of
+from ..graph.index import Index, Mask, Range, mask_of
 from ..graph.op import Op
 from ..graph.views import bases_of, resolve
 from .kernel import is_widening
@@ -40,14 +40,9 @@ def _box_by(view: Node | None, factor: Node, index: list[Index]) -> Box | None:
         base, at, more = resolve(base.src[0], at)
         ranges += more
     bounds = _bounds(base, at, mask_of(ranges))
-    if bounds is None or base.op is Op.GATHER or not all(is_affine(e) for e in at):
+    if bounds is None or base.op is Op.GATHER or not all(e.is_affine for e in at):
         return None
     return Box(base, tuple(casts), tuple(at), tuple(bounds))
-
-
-def is_affine(e: Index) -> bool:
-    """Variables only: no quotients, no values."""
-    return all(isinstance(t, Var) for t, _ in e.terms)
 
 
 def _bounds(base: Node, at: list[Index], mask: Mask) -> list[tuple[int, int]] | None:

@@ -20,7 +20,7 @@ from ..graph.index import Index, Var, mask_of
 from ..graph.op import Op
 from ..symbolic.questions import has_several, value_of
 from .align import Form, Outer, factor_vars
-from .box import box_of, is_affine
+from .box import box_of
 from .kernel import Unit, zero_outside
 from .reason import Reason, Rule
 
@@ -133,7 +133,7 @@ def _reads_windows(anchor: Unit, product: Unit, factor: Node, places: list[list[
     with a place and a term?"""
     last, at = places[-1][-1], anchor.coordinates()
     box = box_of(factor, at)
-    if box is None or not all(is_affine(r.index) for r in mask_of(zero_outside(product.node, at))):
+    if box is None or not all(r.index.is_affine for r in mask_of(zero_outside(product.node, at))):
         return False
     reduced, mine = set(anchor.inner_vars(anchor.kept_vars())), {v for sub in places for v in sub}
     windowed = any(e.vars() & reduced and e.vars() & mine for e in box.at)
