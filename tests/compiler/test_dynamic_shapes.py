@@ -292,18 +292,7 @@ def test_windows_in_steps_share_programs_for_all_sizes() -> None:
 )
 def test_rows_that_are_one_at_even_sizes_are_added_up_so_there(case: Sized) -> None:
     sizes = [(9, 17), (13, 20), (21, 10), (17, 14), (17, 13), (8, 15), (9, 24), (30, 31)]
-    compiled(case, sizes)
-
-
-def test_sizes_of_which_a_third_is_the_difference_are_estimated() -> None:
-    """n + m, n and m: where symbols are taken for greater ones, a difference is none."""
-    kernel = random(16, 8, 3)
-
-    def case(n: Any) -> wf.Tensor:
-        whole, part = n
-        return F.conv1d(random(4, 8, whole)[..., part:], kernel, stride=2)
-
-    assert compiled(case, [(40, 12), (90, 31), (33, 17), (64, 9), (71, 60)]) <= 3
+    assert compiled(case, sizes) < len(sizes)
 
 
 def test_what_joins_a_kernel_first_at_one_size_does_so_at_all_that_it_serves() -> None:

@@ -17,7 +17,7 @@ def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
     assert fuzz_sizes.failing(range(first, first + 3)) == {}
 
 
-@pytest.mark.parametrize("first", [1050, *rarely(*range(2, SEEDS, 2))])
+@pytest.mark.parametrize("first", [32, *rarely(*range(0, 30, 2))])
 def test_bits_of_networks_are_those_of_a_program_of_each_size(first: int) -> None:
     assert fuzz_sizes.failing(range(first, first + 2), Network) == {}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from weft.ir.symbolic.integer import NotSymbolic, NotSymbolicHere, NotSymbolicUnless, Symbolic
 from weft.ir.symbolic.multiples import factored, multiples
 from weft.ir.symbolic.questions import at_least, is_below, is_same, value_of
-from weft.ir.symbolic.scope import LEAST, Guard, Scope, ask_residue
+from weft.ir.symbolic.scope import LEAST, Guard, Scope, ask_residue, estimated
 
 VALUES = [(64, 10), (2, 2), (7, 33), (97, 5), (3, 100)]
 LEAVES = st.one_of(st.sampled_from(["n", "m"]), st.integers(-9, 99))
@@ -144,6 +144,15 @@ def test_a_guard_that_leaves_one_size_is_refused_but_in_a_kernel() -> None:
         bool(2 * n == 128)
     answer, guards = scope.apart(lambda: 2 * n == 128)
     assert answer and [*map(str, guards)] == ["2*n == 128"] and not scope.guards
+
+
+def test_estimates_take_no_difference_of_sizes_for_nothing() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 30), scope.symbol("m", 10)
+    with estimated([n, m], 100):
+        assert (value_of(n), value_of(m)) == (100, 100)
+    with estimated([n, m, n - m], 100):
+        assert value_of(n - m) == 20
 
 
 def test_sizes_of_one_residue_are_asked_for_where_a_quotient_is_exact() -> None:
