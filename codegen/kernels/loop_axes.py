@@ -14,9 +14,9 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
 from ...ir.loops.walk import indices, postorder, variables
+from ...ir.symbolic.decisions import require_as_known
 from ...ir.symbolic.integer import NotSymbolicHere, Symbolic
 from ...ir.symbolic.questions import has_several, is_same, is_unknown, value_of
-from ...ir.symbolic.scope import divided_in, scope_of
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
@@ -117,21 +117,22 @@ def collapse_of_sum(
     read = [i for n in nodes for i in indices(n)]
     groups = collapse(axes, read, stretched)
     numbers = [*(v.extent for v in axes), *(c for i in read for _, c in i.terms)]
-    scope = scope_of(numbers)
-    if scope is None or scope.is_laid_out or len(groups) < 2:
+    if len(groups) < 2:
         return groups
 
-    def here() -> list[int]:
+    def sizes_if_known() -> list[int]:
         used = {v: None for v in axes} | {v: None for n in nodes for v in variables(n)}
         known = {v: Var(v.name, value_of(v.extent)) for v in used}
         return [
             len(g) for g in collapse([known[v] for v in axes], _at_hand(nodes, known), stretched)
         ]
 
-    sizes = scope.settle(here, lambda sizes: f"a sum over {len(axes)} axes has {len(sizes)} loops")
-    if sizes != [len(g) for g in groups]:
-        why_not = NotSymbolicHere(f"a sum over {len(axes)} axes has {len(sizes)} loops")
-        raise divided_in(numbers) or why_not
+    require_as_known(
+        [len(g) for g in groups],
+        sizes_if_known,
+        numbers,
+        lambda sizes: f"a sum over {len(axes)} axes has {len(sizes)} loops",
+    )
     return groups
 
 

@@ -21,8 +21,8 @@ from math import prod
 from ..graph.graph import Node, reach
 from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, Op
+from ..symbolic.decisions import decided
 from ..symbolic.questions import has_several, text
-from ..symbolic.scope import decided
 from .align import Form, Outer, factor_vars, identity_axes
 from .contraction import Users
 from .kernel import Chain, Labels, Unit, at_sub_axes, base_of, domain

@@ -11,8 +11,8 @@ from ..graph.graph import Node, node
 from ..graph.index import Var, var
 from ..graph.op import Op
 from ..graph.views import resolve, steady_axes
+from ..symbolic.decisions import decided
 from ..symbolic.questions import has_several, text
-from ..symbolic.scope import decided
 from .align import factor_vars
 from .kernel import Unit, domain
 from .places import Read

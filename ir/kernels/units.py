@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..graph.graph import Node, toposort
 from ..graph.index import Div, Index, Mod, Var, row_major
 from ..graph.op import ELEMENTWISE, HINTS, LEAVES, REGIONAL, SCANS, SYSTEMS, VIEWS, Op
+from ..symbolic.decisions import ask_residue
 from ..symbolic.questions import has_several, is_same
-from ..symbolic.scope import ask_residue
 from .kernel import Unit, at_sub_axes, cost, is_widening
 
 # a value made of constants and counters is recomputed where it is used, up to this many operations

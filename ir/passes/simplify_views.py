@@ -10,7 +10,7 @@ from ..graph.graph import Node, expand, full, node, permute, reduce, reshape
 from ..graph.op import Op
 from ..graph.rewrite import constant_of, is_zero
 from ..graph.views import steady_axes
-from ..symbolic.scope import ask_residue
+from ..symbolic.decisions import ask_residue
 
 Bounds = tuple[int, int, int]
 MOST_TERMS = 64  # of a condition that are looked at

@@ -30,8 +30,8 @@ from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
 from ..kernels.kernel import MIN_PARALLEL
+from ..symbolic.decisions import decided
 from ..symbolic.questions import has_several, is_below, is_same, text
-from ..symbolic.scope import decided
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096

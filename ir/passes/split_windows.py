@@ -25,9 +25,10 @@ from ..graph.op import Op
 from ..graph.views import resolve
 from ..kernels.contraction import windows_over
 from ..kernels.kernel import base_of
+from ..symbolic.decisions import decided
 from ..symbolic.integer import Symbolic
 from ..symbolic.questions import has_several, is_below, is_same, text, value_of
-from ..symbolic.scope import decided, scope_of
+from ..symbolic.scope import scope_of
 from .split import LEAST_ROW, MANY_TERMS, Cuts, cut, viewed
 
 LEAST_TERMS = 4096  # products a result, from which weight gradients are summed in parts

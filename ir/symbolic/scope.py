@@ -13,14 +13,13 @@ from typing import Any, TypeVar
 from .integer import (
     RELATIONS,
     NotSymbolicHere,
-    NotSymbolicUnless,
     Symbolic,
     atom_of,
     of_atom,
     terms_of,
 )
 from .polynomial import UNKNOWN, Answers, Atom, Bounds, bounds, bracketed, text_of
-from .questions import is_below, is_same, is_unknown
+from .questions import is_below, is_same
 
 MOST_KNOWN = 128  # ways of a Condition
 LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has none
@@ -343,40 +342,6 @@ def symbols_of(x: int) -> set[Symbol]:
     atoms = {a for m, _ in terms_of(x) for a in m}
     inside = [n for a in atoms if isinstance(a, Quotient) for n in (a.of, a.by)]
     return {a for a in atoms if isinstance(a, Symbol)}.union(*map(symbols_of, inside))
-
-
-def decided(test: Callable[[], bool], of: Iterable[int], text: str) -> bool:
-    """A decision about numbers that makes several comparisons. Where these are not proven, one
-    Condition takes the place of their guards, since sizes may meet others of them and give the same
-    answer. `text` says what is true."""
-    scope = scope_of(of)
-    if scope is None or scope.is_laid_out:
-        return test()
-    before = dict(scope.guards)
-    here = test()
-    if len(scope.guards) > len(before):
-        said = text if here else f"it is not true that {text}"
-        scope.guards = {**before, Condition(said, lambda: test() is here, scope): None}
-    return here
-
-
-def ask_residue(difference: int) -> None:
-    """Asks whether a difference of what is divided is 0. Raises NotSymbolicUnless where it is at
-    hand: sizes of the same residue have no quotients there."""
-    if is_unknown(difference) and (found := divided_in([difference])) and difference == 0:
-        raise found
-
-
-def divided_in(numbers: Iterable[int]) -> NotSymbolicUnless | None:
-    """What to raise for sizes of the residue at hand of the first symbol that is divided in these,
-    if one is."""
-    for x in numbers:
-        for atom in (a for m, _ in terms_of(x) for a in m if isinstance(a, Quotient)):
-            symbols = symbols_of(atom.of)
-            if not isinstance(atom.by, Symbolic) and len(symbols) == 1:
-                (symbol,) = symbols
-                return NotSymbolicUnless(symbol, atom.by, -symbol.value % atom.by)
-    return None
 
 
 def estimated(numbers: Iterable[int], least: int) -> AbstractContextManager[None]:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.ir.symbolic.decisions import ask_residue
 from weft.ir.symbolic.integer import NotSymbolic, NotSymbolicHere, NotSymbolicUnless, Symbolic
 from weft.ir.symbolic.multiples import factored, multiples
 from weft.ir.symbolic.questions import at_least, is_below, is_same, value_of
-from weft.ir.symbolic.scope import LEAST, Guard, Scope, ask_residue, estimated
+from weft.ir.symbolic.scope import LEAST, Guard, Scope, estimated
 
 VALUES = [(64, 10), (2, 2), (7, 33), (97, 5), (3, 100)]
 LEAVES = st.one_of(st.sampled_from(["n", "m"]), st.integers(-9, 99))

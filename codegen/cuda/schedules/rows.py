@@ -19,10 +19,11 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, indices, postorder
-from ....ir.symbolic.integer import NotSymbolic, NotSymbolicHere
+from ....ir.symbolic.decisions import require_as_known
+from ....ir.symbolic.integer import NotSymbolic
 from ....ir.symbolic.multiples import factored, multiples
 from ....ir.symbolic.questions import is_same, is_unknown, value_of
-from ....ir.symbolic.scope import divided_in, scope_of
+from ....ir.symbolic.scope import scope_of
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.kernel_axes import KernelAxes, identity, reductions_of, row_statements, scratch_of
@@ -194,21 +195,18 @@ def _vector(stages: list[Stage], axis: Var, work: int) -> int:
     accesses = [a for loop in loops for a in loop_axes.loads(postorder(loop.roots()))] + stored
     size = vector(accesses, axis, work, axis.extent)
     steps = [s for a in accesses for s in (a.index.const, *(c for _, c in a.index.terms))]
-    scope = scope_of([axis.extent, *steps])
-    if scope is not None and not scope.is_laid_out:
+    numbers = [axis.extent, *steps]
 
-        def here() -> int:
-            lane = Var(axis.name, value_of(axis.extent))
-            return vector([a.at_hand({axis: lane}) for a in accesses], lane, work, lane.extent)
+    def size_if_known() -> int:
+        lane = Var(axis.name, value_of(axis.extent))
+        return vector([a.at_hand({axis: lane}) for a in accesses], lane, work, lane.extent)
 
-        wanted = scope.settle(
-            here, lambda size: f"a thread takes {size} elements of a row at a time"
-        )
-        if wanted != size:
-            why_not = NotSymbolicHere(f"a thread would take {wanted} elements of a row at a time")
-            raise divided_in([axis.extent, *steps]) or why_not
+    require_as_known(
+        size, size_if_known, numbers, lambda n: f"a thread takes {n} elements of a row at a time"
+    )
     while size > 1 and axis.extent < WARP * size:
         size //= 2
+    scope = scope_of(numbers)
     known = multiples(scope.guards) if scope else {}
     if any(is_unknown(s) and not is_same(factored(s, known) % size, 0) for s in steps):
         raise NotSymbolic(f"rows may lie where {size} elements at a time are no vector")
