@@ -99,10 +99,10 @@ class _PartialSums:
             out.append(loop_axes.nest([*axes, p], *self.into.each(added, p)))
         return out
 
-    def fold(self, into: Buf, part: Buf) -> Stmt:
+    def fold(self, into: Buf, part: Buf, kind: str) -> Stmt:
         """Adds partial sums to others."""
         p = Var("p", self.count)
-        return self._for_each(p, Reduce(into, self._at(p), "add", load(part, self._at(p))))
+        return self._for_each(p, Reduce(into, self._at(p), kind, load(part, self._at(p))))
 
     def total(self, r: Reduction) -> list[Stmt]:
         """The upper half of the partial sums onto the lower half, until one is left."""

@@ -264,9 +264,9 @@ class RowLowering(KernelAxes):
     def _column_nest(
         self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None
     ) -> list[Stmt]:
-        def fold(into: Buf, part: Buf) -> Stmt:
+        def fold(into: Buf, part: Buf, kind: str) -> Stmt:
             return self._lane_loop(
-                lane, bounds, [Reduce(into, var(lane), "add", load(part, var(lane)))]
+                lane, bounds, [Reduce(into, var(lane), kind, load(part, var(lane)))]
             )
 
         *front, last = loop.axes

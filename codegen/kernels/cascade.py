@@ -1,5 +1,5 @@
 """Blocked summation: an accumulator adds up a few terms, then hands over to the next. In: a loop
-that sums. Out: nested loops.
+that sums, or multiplies. Out: nested loops.
 
     before    for i < 512: sum += x[i]
     after     for a < 8: { s1 = 0; for b < 8: { s0 = 0; for c < 8: s0 += x[64*a + 8*b + c]; s1 += s0
@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterable, Sequence
 from ...ir.graph.graph import scalar_node
 from ...ir.graph.index import Index, Var, var
 from ...ir.graph.op import Op
+from ...ir.kernels.sum_order import has_order
 from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import has_several, is_same
+from .kernel_axes import identity
 from .loop_axes import grouped, nest
 
 TERMS = (
@@ -29,13 +31,13 @@ LANE_TERMS = 32  # that each lane of a vector does
 LEVELS = 5  # of groups of an axis of any length
 
 Loop = Callable[[Var, list[Stmt]], list[Stmt]]  # a loop over a variable
-# adds the elements of the second accumulator to those of the first
-Fold = Callable[[Buf, Buf], Stmt]
+# adds the elements of the second accumulator to those of the first, or multiplies these by them
+Fold = Callable[[Buf, Buf, str], Stmt]
 
 
-def fold_one(into: Buf, part: Buf) -> Reduce:
+def fold_one(into: Buf, part: Buf, kind: str) -> Reduce:
     """A Fold of accumulators of one element."""
-    return Reduce(into, Index(), "add", scalar_node(Op.LOAD, (), (part, Index(), ()), part.dtype))
+    return Reduce(into, Index(), kind, scalar_node(Op.LOAD, (), (part, Index(), ()), part.dtype))
 
 
 def cascade(
@@ -136,25 +138,25 @@ def _serial(axis: Var, body: list[Stmt]) -> list[Stmt]:
     return [For(axis, axis.extent, SERIAL, body)]
 
 
-def _sums(body: Iterable[Stmt], *axes: Var) -> list[Buf]:
-    """The private accumulators of float sums over the axes to which the statements add, if they do
-    not allocate them."""
+def _sums(body: Iterable[Stmt], *axes: Var) -> dict[Buf, str]:
+    """The private accumulators of float sums and products over the axes to which the statements
+    add, if they do not allocate them; and whether that is `add` or `mul`."""
     inside = list(statements(list(body)))
     own = {s.buf for s in inside if isinstance(s, Alloc)}
     reduces = [
         s for s in inside if isinstance(s, Reduce) and s.buf.space != GLOBAL and s.buf not in own
     ]
     moving = {s.buf for s in reduces if not s.index.vars().isdisjoint(axes)}
-    adds = [s.buf for s in reduces if s.op == "add" and s.buf.dtype.is_float]
-    return [b for b in dict.fromkeys(adds) if b not in moving]
+    rounded = {s.buf: s.op for s in reduces if has_order(s.op, s.buf.dtype)}
+    return {b: kind for b, kind in rounded.items() if b not in moving}
 
 
 def _in_part(body: list[Stmt], axes: Sequence[Var], fold: Fold) -> list[Stmt]:
-    """The same statements, their sums over the axes by way of accumulators that begin at 0."""
+    """The same statements, their sums over the axes by way of accumulators of their own."""
     sums = _sums(body, *axes)
     parts = {b: Buf(f"{b.name}_part", b.dtype, b.size, b.space, b.site) for b in sums}
     return [
-        *(Alloc(p, 0) for p in parts.values()),
+        *(Alloc(parts[b], identity(kind, b.dtype)) for b, kind in sums.items()),
         *Substitution({}, parts).body(body),
-        *(fold(b, parts[b]) for b in sums),
+        *(fold(b, parts[b], kind) for b, kind in sums.items()),
     ]

@@ -24,7 +24,6 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
-from ...ir.symbolic.integer import NotSymbolic, Symbolic
 from ...ir.symbolic.questions import has_several, is_unknown, value_of
 from ...ir.symbolic.scope import Scope, scope_of
 from . import loop_axes
@@ -429,8 +428,6 @@ def row_statements(loop: RowLoop, at: Index | None = None) -> list[Stmt]:
 def combined(r: Reduction, axis: Var, steps: list[Index], at: Index) -> Reduce:
     """Several steps of an inner axis as one Reduce into acc[at]: their values, the first added to
     the second, and so on. A single one is rounded first, as several are."""
-    if r.kind == "mul" and r.value.dtype.is_float and isinstance(axis.extent, Symbolic):
-        raise NotSymbolic("floats are multiplied several at once, as many as their number says")
     values = [Substitution({axis: step}).node(r.value) for step in steps]
     op = (
         Op.OR

@@ -168,22 +168,24 @@ def test_squares_beyond_all_floats_are_infinite(dtype: Any) -> None:
     np.testing.assert_array_equal(wf.std(wf.tensor(rows), axis=1).numpy(), wanted)
 
 
+@pytest.mark.parametrize("kind", ["add", "mul"])
 @pytest.mark.parametrize("n", [7, 8, 64, 67, 300, 585, 600, 1111, 4700])
-def test_rows_one_by_one_and_several_at_once_are_added_up_in_one_order(n: int) -> None:
+def test_rows_one_by_one_and_several_at_once_are_added_up_in_one_order(n: int, kind: str) -> None:
+    one, of_two = (0.0, Op.ADD) if kind == "add" else (1.0, Op.MUL)
     x, out, acc = argument("x", size=n), argument("out", size=1), Buf("acc", f32, 1, REG)
     axis = Var("c", n)
 
     def several(_axes: list[Var], steps: list[Index]) -> Reduce:
         total = load(x, steps[0])
         for step in steps[1:]:
-            total = op(Op.ADD, total, load(x, step))
-        return Reduce(acc, Index(), "add", total)
+            total = op(of_two, total, load(x, step))
+        return Reduce(acc, Index(), kind, total)
 
     def added_up(body: list[Any]) -> list[bytes]:
-        loops = kernel([x, out], Alloc(acc, 0.0), *body, Store(out, Index(), load(acc)))
+        loops = kernel([x, out], Alloc(acc, one), *body, Store(out, Index(), load(acc)))
         runs = [interpreted(loops, [v, np.zeros(1, np.float32)])[0] for v in values]
         return [found.tobytes() for _, found in runs]
 
-    values = np.random.default_rng(n).standard_normal((5, n)).astype(np.float32)
-    one_by_one = cascade([axis], [Reduce(acc, Index(), "add", load(x, axis))])
+    values = np.random.default_rng(n).standard_normal((5, n)).astype(np.float32) * 0.01 + one
+    one_by_one = cascade([axis], [Reduce(acc, Index(), kind, load(x, axis))])
     assert added_up(one_by_one) == added_up(cascade_groups(axis, several, fold_one, False))

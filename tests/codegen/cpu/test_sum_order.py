@@ -70,6 +70,14 @@ def test_what_shares_the_kernel_changes_no_bit(axis: int) -> None:
     assert (alone == together[0].numpy()).all()
 
 
+@pytest.mark.parametrize("shape", [(17, 12), (33, 100), (300, 100)], ids=str)
+def test_a_product_is_multiplied_in_the_order_of_a_sum(shape: tuple[int, int]) -> None:
+    x = wf.tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)) * 0.1 + 1
+    alone = x.prod(0).numpy()
+    together = wf.realize(x.prod(0), x.T * 2)
+    assert (alone == together[0].numpy()).all()
+
+
 @pytest.mark.parametrize("shape", [(3, 65), (30, 65), (9, 7)], ids=str)
 def test_a_sum_of_a_matrix_is_walked_as_one_beside_its_shifted_rows(shape: tuple[int, int]) -> None:
     x = wf.tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
