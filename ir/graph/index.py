@@ -15,7 +15,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from ..symbolic.integer import Symbolic
-from ..symbolic.questions import has_several, is_below, is_same, value_of
+from ..symbolic.questions import has_several, is_below, is_same, is_unknown, value_of
 
 if TYPE_CHECKING:
     from .graph import Node
@@ -506,7 +506,7 @@ def mask_of(ranges: Iterable[Range]) -> Mask:
 
 def stretch(index: Index, v: Var) -> int:
     """How many neighbouring values of v share a value of the index: 2 for 3*a + (4*b + v) // 2; 1
-    for other forms."""
+    for other forms, or where that is not known."""
     terms = [t for t, c in index.terms if v in Index({t: 1}).vars()]
     match terms:
         case [Div(inner, by) as term] if index.coef(term) == 1 and inner.coef(v) == 1:
@@ -514,6 +514,7 @@ def stretch(index: Index, v: Var) -> int:
             return (
                 by
                 if v not in rest.vars()
+                and not is_unknown(by)
                 and rest.const % by == 0
                 and all(c % by == 0 for _, c in rest.terms)
                 else 1

@@ -18,6 +18,7 @@ from ..graph.graph import Node, const, full, node
 from ..graph.op import Op
 from ..graph.rewrite import Rule, Trace, constant_of, is_zero, rewrite
 from ..ops.table import scalar
+from ..symbolic.questions import is_unknown
 from . import simplify_views as views
 
 
@@ -39,11 +40,11 @@ def _true(shape: tuple[int, ...]) -> Node:
 
 def fold_constants(n: Node) -> Node | None:
     """An exact op on constants is a constant; where it makes a NaN or an infinity of numbers, it
-    stays: `debug_nans` finds it."""
+    stays: `debug_nans` finds it. So does one on a size that is not known."""
     values = []
     for s in n.src:
         value = constant_of(s)
-        if value is None:
+        if value is None or is_unknown(value):
             return None
         values.append(value)
     value = scalar(n, *values)
