@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from ... import errors
 from ...frontend import ops
+from ...frontend.control.loops import scan
 from ...frontend.operands.arguments import as_bool, as_choice, as_int
 from ...frontend.tensor.tensor import Tensor
 from .common import REDUCTIONS, in_float32_at_least, indices, reduced
@@ -43,8 +44,7 @@ def ctc_loss(
     inf, with zero_infinity 0, and no gradient. A label or a length out of range raises IndexError
     when computed.
 
-    The recursion over the T times is unrolled: T = 50 compiles in a few seconds, with gradients, T
-    = 200 in four times as many. Raises ShapeError, DTypeError, ArgumentError.
+    Raises ShapeError, DTypeError, ArgumentError.
 
     >>> even = wf.full((2, 1, 3), 1 / 3).log()  # of 9 alignments, "bb", "b-" and "-b" give b
     >>> F.ctc_loss(even, wf.tensor([[1]]), [2], [1], reduction="sum").exp().item()
@@ -127,12 +127,15 @@ def _log_likelihood(
     can_skip = (label != blank) & (label != before)
     # from two before, one before, the state itself
     step = ops.where(can_skip.unsqueeze(-1) | (ops.arange(3) > 0), 0.0, NEVER)
-    alpha = ops.where(ops.arange(label.shape[1]) < 2, emitted[0], NEVER)
-    for t in range(1, times):
+
+    def later(alpha: Tensor, now: tuple[Tensor, Tensor]) -> tuple[Tensor, None]:
+        emits, goes_on = now
         paths = ops.window(ops.pad(alpha, [(0, 0), (2, 0)], NEVER), 1, 3) + step
-        alpha = ops.where(
-            (input_lengths > t).unsqueeze(1), paths.logsumexp(axis=-1) + emitted[t], alpha
-        )
+        return ops.where(goes_on.unsqueeze(1), paths.logsumexp(axis=-1) + emits, alpha), None
+
+    first = ops.where(ops.arange(label.shape[1]) < 2, emitted[0], NEVER)
+    goes_on = input_lengths > ops.arange(1, times).unsqueeze(1)
+    alpha, _ = scan(later, first, (emitted[1:], goes_on))
     last = [ops.arange(count), 2 * target_lengths]
     at_label = ops.gather(alpha, [last[0], (last[1] - 1).clip(0)], (0, 1))
     at_end = ops.logaddexp(

@@ -490,6 +490,32 @@ def test_two_programs_run_loops_of_all_lengths_over_all_batches(name: str) -> No
     assert compiled(lambda size: STEPS[name](*size), LENGTHS) == 2
 
 
+def sequences(t: int, n: int) -> wf.Tensor:
+    """Whose labels are aligned with any number of times, and the slopes of that."""
+    scores = random(t, n, 9).requires_grad_()
+    labels = wf.tensor(RNG.integers(1, 9, (n, 4)))
+    loss = F.ctc_loss(scores.log_softmax(-1), labels, wf.full((n,), t), wf.full((n,), 2))
+    return wf.grad(loss, [scores])[0]
+
+
+def bags(t: int, n: int) -> wf.Tensor:
+    """Means of rows, as many as a bag is long."""
+    return F.embedding_bag(wf.tensor(RNG.integers(0, 20, (n, t))), random(20, 12))
+
+
+OTHERS: dict[str, Callable[[int, int], wf.Tensor]] = {
+    "sequences": sequences,
+    "bags": bags,
+    "on a diagonal": lambda t, n: wf.diag(random(n)) * 2.0,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_two_programs_serve_what_counts_its_size(name: str) -> None:
+    sizes = [(20, 30), (13, 33), (6, 17), (64, 24)]
+    assert compiled(lambda size: OTHERS[name](*size), sizes) == 2
+
+
 def test_a_length_alone_is_a_symbol() -> None:
     def case(n: int) -> wf.Tensor:
         return wf.fori_loop(0, n, lambda i, x: x * 0.5 + i, random(7))
