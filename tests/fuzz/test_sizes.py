@@ -8,8 +8,10 @@ import fuzz_sizes
 import pytest
 from effort import rarely
 from random_networks import Network
+from sized_calls import CASES, Call
 
 SEEDS = 42
+OFTEN = ("prod over 0", "bags", "on a diagonal")  # of the calls
 
 
 @pytest.mark.parametrize("first", [0, 140006274, *rarely(*range(3, SEEDS, 3))])
@@ -20,6 +22,11 @@ def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
 @pytest.mark.parametrize("first", [32, *rarely(*range(0, 30, 2))])
 def test_bits_of_networks_are_those_of_a_program_of_each_size(first: int) -> None:
     assert fuzz_sizes.failing(range(first, first + 2), Network) == {}
+
+
+@pytest.mark.parametrize("name", [*OFTEN, *rarely(*(name for name in CASES if name not in OFTEN))])
+def test_bits_of_calls_are_those_of_a_program_of_each_size(name: str) -> None:
+    assert fuzz_sizes.differing(Call(name)) == []
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from unittest import mock
 import numpy as np
 import weft as wf
 from random_networks import Network
+from sized_calls import Call
 from weft import options
 from weft.compiler.programs import on_disk
 from weft.compiler.symbolic.generic import Generic
@@ -118,8 +119,12 @@ def reduces(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     i = g.random.randrange(len(axes)) if axes else 0
     if not axes or not x.shape[i]:
         return None
-    f = g.random.choice((wf.sum, wf.max, wf.mean))
+    f = g.random.choice((wf.sum, wf.max, wf.mean, _product))
     return f(x, i), axes[:i] + axes[i + 1 :]
+
+
+def _product(x: wf.Tensor, axis: int) -> wf.Tensor:
+    return (x.clip(-3, 3) * 0.1 + 1).prod(axis)
 
 
 def sums_all(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
@@ -362,7 +367,7 @@ MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
 )  # fmt: skip
 
 
-Made_up = Expression | Network
+Made_up = Expression | Network | Call
 
 
 def computed(expression: Made_up, sizes: tuple[int, ...]) -> list[Array]:
