@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from ...ir.graph.region import Loop
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import text
-from ...ir.symbolic.scope import LEAST
+from ...ir.symbolic.scope import LEAST, Condition, Guard
 from ..backends.kinds import current_backend
 from ..compile import Compiled, build
 from ..structure import Structure
 from .extents import Apart, together
 from .formulas import Formulas
+
+LARGEST = 1 << 48  # elements of an axis in any memory
 
 
 @dataclass
@@ -45,8 +47,9 @@ class Generic:
         shapes |= dict.fromkeys(f"{text(n)} iterations" for n in self._lengths())
         scope = self.formulas.scope
         symbols = ", ".join(f"{s} >= {LEAST}" for s in scope.values)
-        guards = " where " + ", ".join(map(str, scope.guards)) if scope.guards else ""
-        return f"a program of {', '.join(shapes) or 'constants'} serves {symbols}{guards}"
+        guards = dict.fromkeys(str(g) for g in scope.guards if not _always_holds(g))
+        where = f" where {', '.join(guards)}" if guards else ""
+        return f"a program of {', '.join(shapes) or 'constants'} serves {symbols}{where}"
 
     def _lengths(self) -> list[int]:
         """Those of its loops that are not known."""
@@ -59,6 +62,13 @@ class Generic:
         with scope.at(values):
             program, keys, executable = self.compiled.arranged(scope)
         return replace(self.compiled, program=program, kernel_keys=keys, executable=executable)
+
+
+def _always_holds(guard: Guard | Condition) -> bool:
+    """Does it exclude nothing but sizes that no memory has?"""
+    if not isinstance(guard, Guard) or guard.relation != "<=":
+        return False
+    return dict(guard.what.terms).get((), 0) < -LARGEST
 
 
 def generic(first: Structure, second: Structure, parts: Apart, found: Formulas) -> Generic:

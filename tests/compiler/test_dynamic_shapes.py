@@ -524,6 +524,16 @@ def test_a_length_alone_is_a_symbol() -> None:
     assert wf.explain(case(20)).note == "a program of float32[7], n iterations serves n >= 2"
 
 
+def test_a_guard_is_told_once_and_only_where_memory_could_break_it() -> None:
+    def case(n: int) -> wf.Tensor:
+        places = wf.arange(n).flip(0)
+        return (random(n, 4)[places] * wf.arange(n)[:, None]).mean(0) / random(n, 4).var(0)
+
+    assert compiled(case, (16, 20, 31)) == 2
+    note = wf.explain(case(20)).note
+    assert "9223372036854775807" not in note and note.count("4 sums of n terms") == 1
+
+
 def test_a_bad_index_in_a_loop_is_named_with_its_iteration() -> None:
     for t, n in ((6, 64), (9, 67), (7, 33)):
         table, places = random(n, 8), np.zeros((t, 4), np.int64)
