@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ... import errors
 from ..graph.graph import Node, full, node, used, zeros_like
 from ..graph.op import JOINT, Op
-from ..graph.region import shared, together
+from ..graph.region import Place, shared, together
 from ..graph.rewrite import constant_of
 from ..graph.site import gradient_of, provenance
 from ..ops.nodes import add, negated, where
@@ -256,7 +256,8 @@ def _moved(g: Cotangent, device: str | None) -> Cotangent:
 def _home(n: Node) -> str | None:
     """Where the gradient of a Node belongs: on the CPU, for a 0-d value in its memory, which goes
     along with any device."""
-    return "cpu" if n.op is Op.INPUT and not n.shape and n.device is None else n.device
+    in_memory = n.op is Op.INPUT and not isinstance(n.arg, Place)
+    return "cpu" if in_memory and not n.shape and n.device is None else n.device
 
 
 def _is_singular(n: Node) -> bool:

@@ -551,6 +551,15 @@ def test_a_compiled_function_moves_its_argument(gpu: FarDriver) -> None:
     assert f(wf.tensor(2.0)).device == "cuda:0"
 
 
+def test_tangents_of_scalars_stay_on_their_device(device: str) -> None:
+    def cubes(x: wf.Tensor) -> wf.Tensor:
+        return x[0] ** 3 + x[0] * x[1]
+
+    f = wf.jit(lambda x, v: wf.hessian_vector_product(cubes, x, v))
+    x, v = wf.tensor([2.0, 3.0]).cuda(), wf.tensor([1.0, -1.0]).cuda()
+    assert f(x, v).device == "cuda:0" and f(x, v).tolist() == [11.0, 1.0]
+
+
 def test_a_compiled_function_is_traced_anew_for_another_device(gpu: FarDriver) -> None:
     f = wf.jit(lambda x: x * 2)
     for x in (wf.tensor(X), wf.tensor(X).cuda(), wf.tensor(X)):
