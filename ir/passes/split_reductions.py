@@ -10,6 +10,7 @@ two are kernels of their own, not phases of one, so that the finishing sum fuses
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..graph.graph import Node, toposort
 from ..graph.op import ELEMENTWISE, VIEWS, Op
@@ -24,7 +25,8 @@ def split_reductions(roots: Sequence[Node], strides: Strides | None = None) -> l
     """All that gain by it; those around a mean in the parts of the mean. `strides`: how inputs lie
     in memory."""
     nodes, strides = toposort(roots), strides or {}
-    cuts, whole, repeated = centred(nodes, strides), joined_whole(nodes), _repeated(nodes)
+    cuts, whole = centred(nodes, strides), joined_whole(nodes)
+    repeated = _with_those_of(_repeated(nodes), nodes)
 
     def cut_up(old: Node, n: Node) -> Node:
         if old in cuts:
@@ -43,3 +45,20 @@ def _repeated(nodes: Sequence[Node]) -> set[Node]:
         if n in found or n.op is Op.EXPAND:
             found |= {s for s in n.src if s.shape and (n.op in ELEMENTWISE or n.op in VIEWS)}
     return {n for n in found if n.op is Op.REDUCE}
+
+
+def _with_those_of(repeated: set[Node], nodes: Sequence[Node]) -> set[Node]:
+    """Those, and sums over the same axes of what they went into, as of squares of what is
+    centred: all of them may be one kernel."""
+    found, went_in = set(repeated), dict[Node, frozenset[Any]]()
+    for n in nodes:
+        axes = frozenset[Any]().union(*(went_in.get(s, ()) for s in n.src))
+        if n.op is Op.REDUCE and n.arg in axes:
+            found.add(n)
+        if n in found:
+            axes = frozenset({n.arg})
+        elif n.op not in ELEMENTWISE and n.op not in VIEWS:
+            continue
+        if axes:
+            went_in[n] = axes
+    return found
