@@ -9,7 +9,7 @@ from math import prod
 
 from ..graph.graph import Node, node
 from ..graph.index import Var, var
-from ..graph.op import Op
+from ..graph.op import VIEWS, Op
 from ..graph.views import resolve, steady_axes
 from ..symbolic.decisions import decided
 from ..symbolic.questions import has_several, text
@@ -45,11 +45,13 @@ def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
 
 def products_over_windows(units: Units, users: Users, others: Container[Unit]) -> dict[Unit, Unit]:
     """The sum of every product, but for `others`, of which one factor has output axes of its own
-    and is read through windows, as in depthwise convolutions."""
+    and is read through windows, as in depthwise convolutions. A constant is no factor: a division
+    by 64 becomes a product, by a size that is not known does not."""
     return {
         p: u
         for u, p in _sums_of_products(units, users)
         if p not in others
+        and not any(map(_is_number, p.node.src))
         and any(own >= 2 for own in _extents(u, p)[1:3])
         and any(windows_over(p.node.src, u.node.arg[1]))
         and _is_large(u)
@@ -120,7 +122,16 @@ def contracts(product: Node, axes: Sequence[int], views: Sequence[Node] = ()) ->
     if all(own):
         sides = (kept - (a ^ b), a - b, b - a, axes)
         return _are_worth_a_tile(*(prod(shape[i] for i in side) for side in sides))
+    if any(map(_is_number, factors)):
+        return False
     return any(own) and any(windows_over(factors, axes)) and prod(shape) >= MIN_CONTRACTION
+
+
+def _is_number(n: Node) -> bool:
+    """Is it one constant everywhere, through views?"""
+    while n.op in VIEWS and n.op is not Op.PAD:
+        n = n.src[0]
+    return n.op is Op.CONST
 
 
 def seen(n: Node, views: Sequence[Node]) -> Node:
