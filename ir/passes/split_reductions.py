@@ -26,7 +26,7 @@ def split_reductions(roots: Sequence[Node], strides: Strides | None = None) -> l
     in memory."""
     nodes, strides = toposort(roots), strides or {}
     cuts, whole = centred(nodes, strides), joined_whole(nodes)
-    repeated = _with_those_of(_repeated(nodes), nodes)
+    repeated = _with_sums_around(_repeated(nodes), nodes)
 
     def cut_up(old: Node, n: Node) -> Node:
         if old in cuts:
@@ -47,9 +47,11 @@ def _repeated(nodes: Sequence[Node]) -> set[Node]:
     return {n for n in found if n.op is Op.REDUCE}
 
 
-def _with_those_of(repeated: set[Node], nodes: Sequence[Node]) -> set[Node]:
+def _with_sums_around(repeated: set[Node], nodes: Sequence[Node]) -> set[Node]:
     """Those, and sums over the same axes of what they went into, as of squares of what is
     centred: all of them may be one kernel."""
+    if not repeated:
+        return repeated
     found, went_in = set(repeated), dict[Node, frozenset[Any]]()
     for n in nodes:
         axes = frozenset[Any]().union(*(went_in.get(s, ()) for s in n.src))
