@@ -226,6 +226,15 @@ def test_masks_of_counters_are_computed_where_they_are_used(
     assert stored == [[()]] * 4
 
 
+def test_numbers_that_programs_fold_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored, w = outputs_of_runs(monkeypatch), random_matrix(6, 5).requires_grad_()
+    for _ in range(4):
+        loss = ((random_matrix(8, 6) @ w) ** 2).mean(1).mean()  # alive in the next turn
+        (slope,) = wf.grad(loss, [w])
+        loss.item(), slope.numpy()
+    assert stored == [[()], [(6, 5)]] * 4
+
+
 def test_a_gradient_of_what_was_kept_still_flows_to_its_leaf() -> None:
     p = wf.tensor(np.linspace(0.1, 1.0, 5), requires_grad=True)
     h = (p * 2).exp()
