@@ -44,8 +44,8 @@ class Made:
 
 @dataclass
 class Family:
-    """Structures that differ in extents. `kins`: by which of these are 0 or 1; `symbols`: names
-    that users gave extents that differ."""
+    """Structures that differ in extents. `kins`: by which of these are 0 and which 1; `symbols`:
+    names that users gave extents that differ."""
 
     kins: dict[Ones, Kin] = field(default_factory=dict)
     generics: list[Generic] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Family:
 
     def kin(self, parts: Apart) -> Kin:
         """Those of which a program may serve this one, too."""
-        ones = tuple([i for i, extent in enumerate(parts.extents) if extent < LEAST])
+        ones = tuple([(i, e) for i, e in enumerate(parts.extents) if e < LEAST])
         return self.kins.setdefault(ones, Kin())
 
 
@@ -70,7 +70,7 @@ class Kin:
     why_not: str = ""
 
 
-Ones = tuple[int, ...]  # places
+Ones = tuple[tuple[int, int], ...]  # places and extents
 Families = dict[Hashable, Family]  # in the order in which they were met last
 
 

@@ -282,6 +282,17 @@ def test_windows_in_steps_share_programs_for_all_sizes() -> None:
     assert compiled(slopes, sizes) <= 4  # one for each kind of odd and even
 
 
+def test_gradients_of_steps_share_programs_for_all_even_and_for_all_odd_sizes() -> None:
+    """Behind the last element of a step there are no or one more."""
+
+    def slopes(n: int) -> wf.Tensor:
+        x = random(8, n).requires_grad_()
+        (found,) = wf.grad((x[:, ::2].tanh() ** 2).sum(), [x])
+        return found
+
+    assert compiled(slopes, (10, 12, 25, 100, 33, 64, 7, 18, 41)) == 4
+
+
 @pytest.mark.parametrize(
     "case",
     [
