@@ -281,7 +281,7 @@ def apart(n: int, width: int, once: bool = False) -> int:
 
     Term i is added to partial sum i mod `apart`, in blocks, and then the upper half of the partial
     sums to the lower half. Where that happens `once`, short rows need fewer, and the others would
-    change nothing.
+    change nothing: of so few terms, none is added by an FMA (`stages.FEW_TERMS`).
     """
     count = 4 * width
     while once and count > width and not isinstance(n, Symbolic) and n < count:

@@ -26,6 +26,9 @@ from .evaluate import Evaluator, Place, load
 Signature = tuple[int, ...]
 ROOM = 8  # times a row whose length is not known: longer ones have a program of their own
 UNROLLED = 32  # steps of short reductions that may stand in a row
+# terms that have a partial sum each, four vectors of the widest: rows of a known length may have
+# half as many, which gives the same bits unless FMAs add the terms
+FEW_TERMS = 64
 EXPENSIVE = 8  # operations from which a value is kept in scratch rather than computed again
 
 
@@ -336,7 +339,7 @@ def _refuse_product(n: Node) -> None:
 
 def _rounds(n: Node) -> bool:
     """Are its terms, where they are products, rounded before they are added? They are where every
-    schedule adds them so."""
+    schedule adds them so, and where there are few."""
     (x,) = n.src
     in_rows = is_same(term_stride(n), 1)
-    return not is_deviation_squared(x) or not in_rows or x.size <= UNROLLED * n.size
+    return not is_deviation_squared(x) or not in_rows or x.size <= FEW_TERMS * n.size

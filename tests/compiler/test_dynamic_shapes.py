@@ -554,6 +554,12 @@ def test_a_bad_index_in_a_loop_is_named_with_its_iteration() -> None:
             wf.scan(lambda h, i, x=table: (h + x[i], None), wf.zeros(4, 8), where)[0].numpy()
 
 
+def test_deviations_of_a_few_vectors_are_squared_as_in_rows_of_that_length() -> None:
+    """With FMAs the number of partial sums would matter, of which short rows have fewer."""
+    sizes = [(12, 20), (7, 31), (33, 48), (9, 33), (40, 63), (20, 64), (8, 65), (5, 130)]
+    assert compiled(lambda size: random(*size).var(1), sizes) <= 3
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_one_program_adds_up_few_and_many_terms_of_a_row(dtype: str) -> None:
     """In steps of several vectors, then vector by vector, then under a mask; in blocks, of which
