@@ -778,6 +778,28 @@ def test_formulas_of_a_residue_serve_its_sizes_alone() -> None:
     assert odd.values_of(parts(30).extents) is None and found.of_residue(symbol, 32, 15) is None
 
 
+def test_no_symbol_is_one_where_another_is() -> None:
+    def parts(n: int, m: int) -> Any:
+        return apart((((wf.float32, (n, m), ()), (Op.RESHAPE, (n + m, n), 0)), (), (), "cpu"))
+
+    found = formulas(parts(10, 4), parts(17, 6))
+    assert found is not None and found.narrowed(parts(17, 6).extents) is None
+    narrow = found.narrowed(parts(7, 1).extents)
+    assert narrow is not None and narrow.values_of(parts(9, 1).extents) == (9,)
+    assert narrow.values_of(parts(9, 2).extents) is None
+    assert found.narrowed(parts(1, 1).extents) is None
+
+
+def test_pools_of_a_mean_add_up_as_at_that_size_where_its_divisor_is_a_power_of_two() -> None:
+    """There a mean is a product by a constant, which a contraction could take."""
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        n, rows = size
+        return F.avg_pool2d(random(n, rows, 33).mean(0).reshape(1, 1, rows, 33), 3, 1)
+
+    assert compiled(case, ((9, 5), (3, 33), (64, 9), (32, 40))) <= 3
+
+
 def test_rows_of_a_number_that_tiles_never_divide_are_all_multiplied() -> None:
     """12*n + 3 of them: of tiles of any height three or fewer are always left over."""
     weight, few = random(20, 80), random(3, 20)

@@ -14,7 +14,7 @@ SEEDS = 42
 OFTEN = ("batch norm",)  # of the calls
 
 
-@pytest.mark.parametrize("first", [0, 140006274, 200002237, *rarely(*range(3, SEEDS, 3))])
+@pytest.mark.parametrize("first", [0, *rarely(*range(3, SEEDS, 3))])
 def test_bits_are_those_of_a_program_of_each_size(first: int) -> None:
     assert fuzz_sizes.failing(range(first, first + 3)) == {}
 

@@ -68,14 +68,20 @@ class _Grown:
         self.values: list[tuple[wf.Tensor, tuple[Any, ...]]] = []
 
     def results(self) -> list[wf.Tensor]:
+        """The last two values; at times the slopes of their squares, too."""
         for _ in range(2):
             self.values.append(self.leaf(self.axes()))
+        first, _ = self.values[0]
+        first.requires_grad_(self.random.random() < 0.3)
         for _ in range(2 + self.random.randrange(7)):
             move = self.random.choice(MOVES)
             made = move(self, *self.random.choice(self.values))
             if made is not None and made[0].size <= MOST:
                 self.values.append(made)
-        return [v for v, _ in self.values[-2:]]
+        last = [v for v, _ in self.values[-2:]]
+        totals = [(v * v).sum() for v in last if v.requires_grad]
+        slopes = wf.grad(sum(totals), [first], allow_unused=True) if totals else ()
+        return [*(v.detach() for v in last), *(s for s in slopes if s is not None)]
 
     def extent(self, axis: Any) -> int:
         return axis[0] if isinstance(axis, tuple) else self.symbols[axis]
@@ -134,6 +140,16 @@ def sums_all(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
 def softmaxes(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     i = g.random.randrange(len(axes)) if axes else 0
     return (x.softmax(i), axes) if axes and x.shape[i] else None
+
+
+def deviates(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
+    """From its mean along an axis."""
+    i = g.random.randrange(len(axes)) if axes else 0
+    if not axes or not x.shape[i]:
+        return None
+    if g.random.random() < 0.5:
+        return g.random.choice((wf.var, wf.std))(x, i), axes[:i] + axes[i + 1 :]
+    return F.layer_norm(x.swapaxes(i, -1), (x.shape[i],)).swapaxes(i, -1), axes
 
 
 def multiplies(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
@@ -360,10 +376,10 @@ def repeats(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
 
 
 MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
-    maps, maps, meets, meets, reduces, reduces, softmaxes, multiplies, multiplies_turned, turns,
-    joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all, convolves, convolves,
-    strides, images, images, kernel_gradients, attends, attends, steps, steps, repeats, sorts,
-    finds, pools, transforms, systems,
+    maps, maps, meets, meets, reduces, reduces, softmaxes, deviates, multiplies, multiplies_turned,
+    turns, joins, cuts, shifts, flattens, gathers, counts, chooses, scans, sums_all, convolves,
+    convolves, strides, images, images, kernel_gradients, attends, attends, steps, steps, repeats,
+    sorts, finds, pools, transforms, systems,
 )  # fmt: skip
 
 
