@@ -119,14 +119,13 @@ class Wanted:
         if scope is None:
             return self._parts()
         may_be_twice = not isinstance(self.size, Symbolic) and self.may_be_twice
-        if not may_be_twice and decided(
-            lambda: self._here()._parts()[0] == 1,
-            (self.first, self.inside, self.size, *self.read),
-            f"sums of {text(self.terms)} products over windows are not cut",
-        ):
+        if not may_be_twice and scope.settle(lambda: self._here()._parts()[0] == 1, self._told):
             return 1, self.first
         parts = scope.choose(lambda: max(2, self._here()._parts()[0]), inf, 2)
         return parts, scope.choose(lambda: max(2, self._here()._parts()[1]), inf, 2)
+
+    def _told(self, is_whole: bool) -> str:
+        return f"sums of {text(self.terms)} products over windows are {'not ' * is_whole}cut"
 
     def _here(self) -> Wanted:
         """For the sizes at hand."""

@@ -252,6 +252,18 @@ def test_sums_over_windows_in_any_number_of_parts_share_a_program() -> None:
     assert compiled(case, ((40, 300), (97, 200), (64, 258), (3, 12), (2, 20), (200, 9))) == 2
 
 
+def test_products_of_what_was_flat_are_cut_at_the_sizes_at_which_they_are_cut_alone() -> None:
+    """To both sides of 8,192 results."""
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        m, n = size
+        flat = random(n, m).reshape(-1) * 0.5
+        wf.realize(flat, product := flat.reshape(n, m).mT @ random(n, n))
+        return product
+
+    assert compiled(case, ((65, 65), (5, 64), (65, 257), (129, 7), (33, 256))) <= 3
+
+
 def test_lanes_run_over_any_number_of_terms_of_windows() -> None:
     """As where a gradient of weights has few channels."""
     kernel = random(12, 8, 3).requires_grad_()
