@@ -365,14 +365,15 @@ def steps(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
 
 def repeats(g: _Grown, x: wf.Tensor, axes: Axes) -> Made:
     """As often as an axis is long, or while a condition holds."""
-    often = g.extent(g.axis())
+    often, start = g.extent(g.axis()), x.detach()
     if g.random.random() < 0.5:
         return wf.fori_loop(0, often, lambda i, c: c * 0.5 + i, x), axes
 
     def more(carry: tuple[wf.Tensor, wf.Tensor]) -> wf.Tensor:
         return (carry[0] < often) & (carry[1].abs().sum() < 1e6)
 
-    return wf.while_loop(more, lambda c: (c[0] + 1, c[1] * 1.5 + x), (wf.tensor(0), x))[1], axes
+    end = wf.while_loop(more, lambda c: (c[0] + 1, c[1] * 1.5 + start), (wf.tensor(0), start))
+    return end[1], axes
 
 
 MOVES: tuple[Callable[[_Grown, wf.Tensor, Axes], Made], ...] = (
