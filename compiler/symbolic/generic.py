@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...ir.graph.graph import Node, toposort
+from ...ir.graph.op import ELEMENTWISE
 from ...ir.graph.region import Loop
+from ...ir.symbolic.decisions import ask_residue
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import text
 from ...ir.symbolic.scope import LEAST, Condition, Guard
@@ -77,10 +80,22 @@ def generic(first: Structure, second: Structure, parts: Apart, found: Formulas) 
     uses = varying(first, second) | {*first.varying}
     key = together(parts.rest, found.extents)
     symbolic = replace(second, key=key, varying=tuple(sorted(uses)))
-    for n, same in zip(symbolic.inside, second.inside, strict=True):
+    inside, backend = symbolic.inside, current_backend(second.device)
+    for n, same in zip(inside, second.inside, strict=True):
         n.site = same.site
-    backend = current_backend(second.device)
-    return Generic(symbolic, found, build(*symbolic.unfolded(), backend, found.scope))
+    outputs, *values = symbolic.unfolded()
+    _ask_residues([*toposort(outputs), *inside])
+    return Generic(symbolic, found, build(outputs, *values, backend, found.scope))
+
+
+def _ask_residues(nodes: Sequence[Node]) -> None:
+    """Values that meet have the same formulas for extents, or those that sizes of one residue alone
+    make the same. Raises NotSymbolicUnless for these: then nothing is divided."""
+    for n in nodes:
+        if n.op in ELEMENTWISE:
+            for s in n.src[1:]:
+                for a, b in zip(n.src[0].shape, s.shape, strict=True):
+                    ask_residue(a - b)
 
 
 def varying(one: Structure, other: Structure) -> set[int]:

@@ -305,6 +305,19 @@ def test_gradients_of_steps_share_programs_for_all_even_and_for_all_odd_sizes() 
     assert compiled(slopes, (10, 12, 25, 100, 33, 64, 7, 18, 41)) == 4
 
 
+def test_extents_that_only_odd_sizes_make_equal_are_one_in_a_kernel() -> None:
+    """Of the gradient of a step, 2*((n + 1) // 2) - 1, and of what it is added to, n."""
+
+    def slopes(n: int) -> wf.Tensor:
+        x = random(n).requires_grad_()
+        y, z = x @ random(n, n), (x * random(n))[::2]
+        (found,) = wf.grad((y * y).sum() + (z * z).sum(), [x])
+        wf.realize(found, y, z)
+        return found
+
+    assert compiled(slopes, (257, 9, 33, 101)) == 2
+
+
 @pytest.mark.parametrize(
     "case",
     [
