@@ -83,9 +83,9 @@ def generic(first: Structure, second: Structure, parts: Apart, found: Formulas) 
     inside, backend = symbolic.inside, current_backend(second.device)
     for n, same in zip(inside, second.inside, strict=True):
         n.site = same.site
-    outputs, *values = symbolic.unfolded()
-    _ask_residues([*toposort(outputs), *inside])
-    return Generic(symbolic, found, build(outputs, *values, backend, found.scope))
+    unfolded = symbolic.unfolded()
+    _ask_residues([*toposort(unfolded[0]), *inside])
+    return Generic(symbolic, found, build(*unfolded, backend, found.scope))
 
 
 def _ask_residues(nodes: Sequence[Node]) -> None:
