@@ -150,6 +150,27 @@ def turned(x: wf.Tensor) -> wf.Tensor:
     return wf.concat([a * cos - b * sin, b * cos + a * sin], -1)
 
 
+def contrasted(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+    """The loss of CLIP: each row of one belongs to the same one of the other."""
+    scores = F.normalize(x) @ F.normalize(y).T / 0.1
+    own = wf.arange(len(x))
+    return F.cross_entropy(scores, own) + F.cross_entropy(scores.T, own)
+
+
+def linear_attention(q: wf.Tensor, k: wf.Tensor, v: wf.Tensor) -> wf.Tensor:
+    """Causal."""
+    return wf.einsum("bnd,bnde->bne", q, (k[..., None] * v[..., None, :]).cumsum(1))
+
+
+def clustered(b: int, n: int) -> list[wf.Tensor]:
+    """Three turns of k-means."""
+    points, centres = floats(b + n, 3), floats(5, 3)
+    for _ in range(3):
+        own = F.one_hot(wf.cdist(points, centres).argmin(1), 5).float()
+        centres = (own.T @ points) / (own.sum(0)[:, None] + 1e-3)
+    return [centres]
+
+
 def aligned(b: int, n: int) -> list[wf.Tensor]:
     def total(x: wf.Tensor) -> wf.Tensor:
         ends = wf.full((b,), n), wf.full((b,), 2)
@@ -162,6 +183,8 @@ CASES: dict[str, Case] = {
     "batch norm": layer(lambda: nn.BatchNorm1d(6), "b", 6, "n"),
     "group norm": layer(lambda: nn.GroupNorm(2, 8), "b", 8, "n", 10),
     "instance norm": layer(lambda: nn.InstanceNorm2d(4), "b", 4, "n", 10),
+    "layer norm": lambda b, n: with_slopes(lambda x: F.layer_norm(x, (n,)), floats(b, n)),
+    "norm of lines": layer(lambda: nn.InstanceNorm1d(5, affine=True), "b", 5, "n"),
     "grouped convolution": layer(lambda: nn.Conv1d(4, 8, 3, padding=1, groups=2), "b", 4, "n"),
     "dilated convolution": layer(lambda: nn.Conv1d(4, 8, 3, padding=2, dilation=2), "b", 4, "n"),
     "depthwise convolution": layer(lambda: nn.Conv2d(8, 8, 3, groups=8), "b", 8, "n", 10),
@@ -173,6 +196,9 @@ CASES: dict[str, Case] = {
     "attention to what is there": attention,
     "encoder layer": layer(
         lambda: nn.TransformerEncoderLayer(16, 4, 32, dropout=0.1, batch_first=True), "b", "n", 16
+    ),
+    "linear attention": lambda b, n: with_slopes(
+        linear_attention, floats(b, n, 4), floats(b, n, 4), floats(b, n, 4)
     ),
     "dropout": layer(lambda: nn.Dropout2d(0.3), "b", 4, "n", 10),
     "parametric relu": layer(lambda: nn.PReLU(4), "b", 4, "n"),
@@ -188,6 +214,9 @@ CASES: dict[str, Case] = {
     "divergence": loss(lambda x, t: F.kl_div(x.log_softmax(-1), t.softmax(-1)), floats),
     "gumbel": loss(lambda x, t: F.gumbel_softmax(x).sum()),
     "alignments": aligned,
+    "contrasts": lambda b, n: with_slopes(contrasted, floats(b, n), floats(b, n)),
+    "triplets": lambda b, n: with_slopes(F.triplet_margin_loss, *(floats(b, n) for _ in range(3))),
+    "clusters": clustered,
     **{f"{f.__name__} over {axis}": matrix(lambda x, f=f, axis=axis: f(x * 0.1 + 1, axis))
        for f in (wf.prod, wf.std, wf.logsumexp, wf.cumprod, wf.cumsum, wf.sort, wf.diff)
        for axis in (0, 1)},
