@@ -14,7 +14,7 @@ from itertools import count
 from math import gcd
 from typing import TYPE_CHECKING
 
-from ..symbolic.integer import Symbolic
+from ..symbolic.integer import Symbolic, whole_part
 from ..symbolic.questions import has_several, is_below, is_same, is_unknown, value_of
 
 if TYPE_CHECKING:
@@ -242,9 +242,10 @@ class Index:
 
     def _divided(self, by: int) -> tuple[Index, Index]:
         """(whole, rest): by * whole + rest is the same; terms that divide are in the first."""
-        const = self.const // by
-        if isinstance(by, Symbolic) and not is_same(self.const % by, 0):
-            const = 0
+        if not isinstance(by, Symbolic):
+            const = whole_part(self.const, by)
+        else:
+            const = self.const // by if is_same(self.const % by, 0) else 0
         whole = tuple([(t, c // by) for t, c in self.terms if is_same(c % by, 0)])
         rest = tuple([tc for tc in self.terms if not is_same(tc[1] % by, 0)])
         return _canonical(whole, const), _canonical(rest, self.const - const * by)

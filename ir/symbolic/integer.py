@@ -291,6 +291,12 @@ def _floor_divided(x: int, by: int) -> int:
     return quotient
 
 
+def whole_part(x: int, by: int) -> int:
+    """x // by, but for a quotient: term by term, so that what is left has factors from 0 to by - 1,
+    and is not below 0 where symbols are not."""
+    return _of({m: c // by for m, c in terms_of(x)}) if isinstance(x, Symbolic) else x // by
+
+
 def _divided_by(x: int, by: int) -> int:
     """The same by a number. Equal quotients have one form: factors below the divisor, the first of
     which is positive, so that (3*n + 5)//2 is n + (n + 1)//2 + 2, and (-n)//2 is -((n + 1)//2)."""

@@ -318,6 +318,18 @@ def test_extents_that_only_odd_sizes_make_equal_are_one_in_a_kernel() -> None:
     assert compiled(slopes, (257, 9, 33, 101)) == 2
 
 
+def test_indices_of_a_step_of_three_are_divided_in_the_code() -> None:
+    """At sizes 3*m - 2, where 2*m + 1 of them is no multiple of three."""
+
+    def slopes(n: int) -> wf.Tensor:
+        x = random(n, 5).requires_grad_()
+        y = x @ random(5, n)
+        (found,) = wf.grad((y[::3] ** 2).sum() + (y.max(1) ** 2).sum(), [x])
+        return found
+
+    assert compiled(slopes, (31, 16, 7, 100)) <= 3
+
+
 @pytest.mark.parametrize(
     "case",
     [
