@@ -26,8 +26,8 @@ from .evaluate import Evaluator, Place, load
 Signature = tuple[int, ...]
 ROOM = 8  # times a row whose length is not known: longer ones have a program of their own
 UNROLLED = 32  # steps of short reductions that may stand in a row
-# terms that have a partial sum each, four vectors of the widest: rows of a known length may have
-# half as many, which gives the same bits unless FMAs add the terms
+# terms that have a partial sum each in four of the widest vectors: rows of a known length may have
+# half as many sums, which gives the same bits unless FMAs add the terms
 FEW_TERMS = 64
 EXPENSIVE = 8  # operations from which a value is kept in scratch rather than computed again
 

@@ -40,7 +40,7 @@ class Computed:
         """Is it worth a look that this has been computed before: what is costly, and numbers from
         the second time on."""
         if n.size == 1 and n.op in _MAPS:
-            return n.computed > 1 and not _is_number(n)
+            return n.computed > 1 and not _is_folded(n)
         return self.is_costly(n)
 
     def is_costly(self, n: Node) -> bool:
@@ -90,7 +90,7 @@ class Computed:
     def _smaller(self, n: Node) -> Sequence[Node] | None:
         """The sources, of a view, of a map that makes more bytes than they have, and of what is
         cheap to compute again; None for others, and for numbers: a loop may count on and on."""
-        if n.op in LEAVES or _is_number(n):
+        if n.op in LEAVES or _is_folded(n):
             return ()
         if n.op in _TRANSPARENT:
             return n.src if n.src[0].nbytes <= n.nbytes and _flips_of(n) <= MOST_FLIPS else None
@@ -117,7 +117,7 @@ class Computed:
         return less if 2 * sum(s.nbytes for s in less) <= n.nbytes else {n}
 
 
-def _is_number(n: Node) -> bool:
+def _is_folded(n: Node) -> bool:
     """Is it an operation on constants, as the 1/n of a mean is? Every program folds it."""
     of_one = n.size == 1 and n.op in ELEMENTWISE
     return of_one and all(_behind_views(s).op is Op.CONST for s in n.src)
