@@ -25,7 +25,6 @@ from ..graph.region import (
 from ..graph.rewrite import substituted
 
 PLAIN = ELEMENTWISE | VIEWS | HINTS  # what stays inside if it is made of constants and counters
-SEEN_THROUGH = VIEWS | {Op.DETACH}
 
 
 def captured(params: Iterable[Node], outputs: Sequence[Node]) -> list[Node]:
@@ -45,7 +44,8 @@ def captured(params: Iterable[Node], outputs: Sequence[Node]) -> list[Node]:
 
 
 def _seen(n: Node, plain: Collection[Node]) -> Node:
-    while n.op in SEEN_THROUGH and n not in plain:
+    """What a value is a view of; at a DETACH, so that no derivative goes into the loop."""
+    while n.op in VIEWS and n not in plain:
         n = n.src[0]
     return n
 

@@ -179,6 +179,16 @@ def test_a_bounded_while_loop_has_a_gradient() -> None:
         wf.while_loop(lambda c: c < 10.0, lambda c: c * 2, x).backward()
 
 
+def test_no_derivative_goes_into_a_loop_through_detached_values() -> None:
+    x, y = draw(3), draw(3)
+    of = (x * 2).detach()
+    last = wf.while_loop(lambda c: c.sum() < 10, lambda c: c + of + 3, of)
+    assert not last.requires_grad
+    (last * y).sum().backward()
+    assert x.grad is None and y.grad is not None
+    np.testing.assert_array_equal(y.grad.numpy(), last.numpy())
+
+
 def test_map_stacks_what_the_function_gives() -> None:
     x = draw(4, 3)
     np.testing.assert_allclose(wf.map(lambda r: r @ W, x).numpy(), (x @ W).numpy(), rtol=1e-12)
