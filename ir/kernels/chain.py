@@ -384,22 +384,24 @@ class ChainFinder:
             * -(-chain.rows[-1].extent // BLOCK_ROWS)
         )
         total = sum(prod(domain(u.node)) for u in chain.contractions)
-        shares_out = decided(
-            lambda: tasks >= MIN_TASKS or total < SMALL_WORK,
-            (total, tasks),
-            f"blocks of {BLOCK_ROWS} of {text(rows)} rows are enough for all threads",
-        )
-        held = (in_blocks(chain) and not sums) or (columns <= MOST_HELD and not self.only_blocks)
-        block = (
-            BLOCK_ROWS
-            * (2 * sum(terms) + sum(widths.values()))
-            * chain.scores[0].node.dtype.itemsize
-        )
-        held &= not self.only_blocks or block <= MOST_BLOCK
-        large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(
-            *terms, *widths.values()
-        )
-        return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and shares_out and held and large
+        in_parts, only_blocks, reduces = in_blocks(chain), self.only_blocks, chain.reduces
+        in_a_row = 2 * sum(terms) + sum(widths.values())
+        block = BLOCK_ROWS * in_a_row * chain.scores[0].node.dtype.itemsize
+
+        def answer() -> bool:
+            """Of numbers alone, which it is asked again about for other sizes."""
+            if max(terms) > MOST_TERMS or sums > MOST_SUMS or (only_blocks and block > MOST_BLOCK):
+                return False
+            if not (in_parts and not sums) and (only_blocks or columns > MOST_HELD):
+                return False
+            operands = (rows + columns) * max(*terms, *widths.values())
+            if not reduces and rows * columns < LARGE_SPACE * operands:
+                return False
+            return tasks >= MIN_TASKS or total < SMALL_WORK
+
+        numbers = (rows, columns, tasks, total, *terms, *widths.values())
+        how = f"a space of {text(rows)} x {text(columns)} is computed where it is read"
+        return decided(answer, numbers, how)
 
     def _comes_back(
         self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]
