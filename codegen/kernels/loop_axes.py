@@ -164,7 +164,32 @@ def refuse_stretch(groups: Sequence[list[Var]], walked: Iterable[Index]) -> None
 
 def in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
     """Axes that may run in any order: the one with the smallest steps in memory last, if all steps
-    are constant."""
+    are constant.
+
+    Raises NotSymbolicHere if they are at the sizes at hand alone, where a sum over the axes would
+    run in another order.
+    """
+    if len(axes) < 2:
+        return list(axes)
+    order = _in_memory_order(axes, loaded)
+    used = {v: None for v in axes} | {v: None for i in loaded for v in i.vars()}
+
+    def order_if_known() -> list[int]:
+        known = {v: Var(v.name, value_of(v.extent)) for v in used}
+        here = [i.at_hand({v: var(w) for v, w in known.items()}) for i in loaded]
+        places = {known[v]: k for k, v in enumerate(axes)}
+        return [places[w] for w in _in_memory_order([known[v] for v in axes], here)]
+
+    require_as_known(
+        [axes.index(v) for v in order],
+        order_if_known,
+        [*(v.extent for v in used), *(c for i in loaded for _, c in i.terms)],
+        lambda order: f"{len(order)} axes run in the order {order}",
+    )
+    return order
+
+
+def _in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
     if any(divides(i, v) for i in loaded for v in axes):
         return list(axes)
     steps = {v: sum(abs(i.coef(v)) for i in loaded) for v in axes}

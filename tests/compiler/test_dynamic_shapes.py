@@ -318,6 +318,16 @@ def test_extents_that_only_odd_sizes_make_equal_are_one_in_a_kernel() -> None:
     assert compiled(slopes, (257, 9, 33, 101)) == 2
 
 
+def test_windows_of_a_flat_transpose_are_added_up_in_the_order_of_memory() -> None:
+    """Whether a window stays within a row of n is not known of all sizes, but where n = 2*m."""
+
+    def case(n: int) -> wf.Tensor:
+        turned = (random(n, n).T.reshape(-1) * 0.5).reshape(1, 1, n, n)
+        return F.avg_pool2d(turned, 3, 2) * 1.5
+
+    assert compiled(case, (64, 17, 20, 18, 40)) == 3
+
+
 def test_indices_of_a_step_of_three_are_divided_in_the_code() -> None:
     """At sizes 3*m - 2, where 2*m + 1 of them is no multiple of three."""
 
