@@ -16,31 +16,17 @@ from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 
 from ..graph.graph import Node, reach
 from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, Op
-from ..symbolic.decisions import decided
-from ..symbolic.questions import has_several, text
+from ..symbolic.questions import has_several
 from .align import Form, Outer, factor_vars, identity_axes
+from .chain_sizes import MOST_TERMS, ChainSizes, width
 from .contraction import Users
-from .kernel import Chain, Labels, Unit, at_sub_axes, base_of, domain
+from .kernel import Chain, Labels, Unit, at_sub_axes, base_of
 from .places import Read
 from .units import Units
-
-# of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
-MOST_TERMS = 256
-# columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
-MOST_HELD = 4096
-# bytes of results that sum over the rows, which a kernel holds until the last row, on the stack
-MOST_SUMS = 1 << 21
-MIN_TASKS = 8  # blocks of rows that keep every thread busy
-SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
-BLOCK_ROWS = 16
-# bytes of 16 rows and columns of all factors, held in a GPU's shared memory: 64 KiB on the smallest
-MOST_BLOCK = 48 << 10
-LARGE_SPACE = 2  # times its operands, from which a space without reductions is not stored
 
 
 def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:
@@ -141,7 +127,7 @@ class ChainFinder:
         for chain in self.spaces:
             members = self.members(chain)
             is_apart = taken.keys().isdisjoint(members)  # a result of one may be a score of another
-            if is_apart and self._worth(chain) and not self._comes_back(members, taken, spans):
+            if is_apart and not self._comes_back(members, taken, spans) and self._is_worth(chain):
                 taken |= dict.fromkeys(members, members)
                 insort(spans, _span(members))
                 yield chain
@@ -288,13 +274,10 @@ class ChainFinder:
             summed
             and over in self.sides
             and set(own.values()) == self.space
-            and self._width(anchor, own) <= MOST_TERMS
+            and width(anchor, own) <= MOST_TERMS
         ):
             self.results[anchor] = None
             self.labels[anchor] = own
-
-    def _width(self, anchor: Unit, own: Labels) -> int:
-        return prod(v.extent for v in anchor.kept_vars() if v not in own)
 
     def _of_anchor(self, anchor: Unit, product: Unit, labels: Labels) -> Labels | None:
         read = next(r for r in anchor.reads if r.base is product.node)
@@ -362,46 +345,22 @@ class ChainFinder:
             self._is_result(u, chain) for u in chain.results
         )
 
-    def _worth(self, chain: Chain) -> bool:
-        """Do operands fit caches, are there enough blocks of rows, and does storing the space cost
-        more than reading operands?"""
+    def may_be_worth(self, chain: Chain) -> bool:
+        """Are there sizes at which it is a kernel, as far as is known of them all?"""
+        sizes = self._sizes(chain)
+        return sizes is not None and sizes.may_be_worth()
+
+    def _is_worth(self, chain: Chain) -> bool:
+        sizes = self._sizes(chain)
+        return sizes is not None and sizes.are_worth()
+
+    def _sizes(self, chain: Chain) -> ChainSizes | None:
+        """Those that a kernel has; None if none holds no more than a block."""
         if self.only_blocks:
             if not one_sided(chain):
-                return False
+                return None
             chain = transposed_chain(chain)
-        rows, columns = (prod(v.extent for v in axes) for axes in (chain.rows, chain.columns))
-        terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
-        widths = {u: self._width(u, chain.labels[u]) for u in chain.results}
-        sums = sum(
-            columns * widths[u] * u.node.dtype.itemsize for u in chain.results if chain.sums_rows(u)
-        )
-        batch = prod(v.extent for v in chain.batch)
-        tasks = (
-            batch
-            if sums
-            else batch
-            * prod(v.extent for v in chain.rows[:-1])
-            * -(-chain.rows[-1].extent // BLOCK_ROWS)
-        )
-        total = sum(prod(domain(u.node)) for u in chain.contractions)
-        in_parts, only_blocks, reduces = in_blocks(chain), self.only_blocks, chain.reduces
-        in_a_row = 2 * sum(terms) + sum(widths.values())
-        block = BLOCK_ROWS * in_a_row * chain.scores[0].node.dtype.itemsize
-
-        def answer() -> bool:
-            """Of numbers alone, which it is asked again about for other sizes."""
-            if max(terms) > MOST_TERMS or sums > MOST_SUMS or (only_blocks and block > MOST_BLOCK):
-                return False
-            if not (in_parts and not sums) and (only_blocks or columns > MOST_HELD):
-                return False
-            operands = (rows + columns) * max(*terms, *widths.values())
-            if not reduces and rows * columns < LARGE_SPACE * operands:
-                return False
-            return tasks >= MIN_TASKS or total < SMALL_WORK
-
-        numbers = (rows, columns, tasks, total, *terms, *widths.values())
-        how = f"a space of {text(rows)} x {text(columns)} is computed where it is read"
-        return decided(answer, numbers, how)
+        return ChainSizes(chain, in_blocks(chain), self.only_blocks)
 
     def _comes_back(
         self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]

@@ -13,9 +13,10 @@ the graph stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 
 from ..graph.graph import Node, node, reach, rebuild, toposort
 from ..graph.op import Op
@@ -62,7 +63,7 @@ def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[N
     if failed:
         summed = row_sums_of_results(roots, _spaces(finder))
         again = _finder(summed, only_blocks, finder.units.of)
-        other, still_failed = _attempt(summed, again, by_side=True)
+        other, still_failed = _attempt(summed, again, by_side=True, most=failed - 1)
         best = other if still_failed < failed else best
     return best
 
@@ -80,9 +81,11 @@ def _spaces(finder: ChainFinder) -> list[Chain]:
     return [c for c in finder.spaces if c.reduces]
 
 
-def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[list[Node], int]:
+def _attempt(
+    roots: list[Node], finder: ChainFinder, by_side: bool, most: float = inf
+) -> tuple[list[Node], int]:
     """(the graph with spaces in parts where they then become chains, the number of spaces where
-    they do not)."""
+    they do not). `most`: such spaces beyond which it is given up."""
     order = toposort(roots)
     place = {n: i for i, n in enumerate(order)}
     views: dict[Node, list[Node]] = {}
@@ -102,12 +105,23 @@ def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[lis
         made = [done, *(copies for p in plans for copies in p.copies)]
         alike = {m[n]: u for m in made for n, u in finder.units.of.items() if n in m}
         again = _finder(new, finder.only_blocks, alike)
-        chained = {u.node for c in again.chains() for u in c.results}
-        left = [p for p in plans if all(done[n] in chained for n in p.results)]
+        left = _chained(plans, done, (c for c in again.spaces if again.may_be_worth(c)))
+        if len(left) == len(plans):  # else sizes need not be asked
+            left = _chained(plans, done, again.chains())
+        if wanted - len(left) > most:
+            break
         if len(left) == len(plans):
             return new, wanted - len(plans)
         plans = left
     return roots, wanted
+
+
+def _chained(
+    plans: Iterable[Plan], done: Mapping[Node, Node], chains: Iterable[Chain]
+) -> list[Plan]:
+    """The plans all of whose results are those of chains."""
+    chained = {u.node for c in chains for u in c.results}
+    return [p for p in plans if all(done[n] in chained for n in p.results)]
 
 
 # ---------------------------------------------------------------- parts

@@ -1027,6 +1027,45 @@ TRAINING: dict[str, tuple[Callable[[], wf.nn.Module], Batches]] = {
 }
 
 
+LAYERS: dict[str, Callable[[], wf.nn.Module]] = {
+    "linear": lambda: wf.nn.Sequential(
+        wf.nn.Linear(40, 120),
+        wf.nn.ReLU(),
+        wf.nn.Linear(120, 84),
+        wf.nn.ReLU(),
+        wf.nn.Linear(84, 10),
+    ),
+    "encoder": lambda: wf.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("layers", "sizes"),
+    [
+        (LAYERS["linear"], [(n, 40) for n in (198, 216, 20, 64, 150, 257)]),
+        pytest.param(
+            LAYERS["encoder"],
+            [(54, 34, 64), (49, 267, 64), (61, 40, 64), (26, 17, 64)],
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["linear", "encoder"],
+)
+def test_chains_that_are_none_exclude_no_size(
+    layers: Callable[[], wf.nn.Module], sizes: list[tuple[int, ...]]
+) -> None:
+    """Their sizes, too, would be worth a kernel here and not there."""
+    network = layers()
+    wf.realize(*network.parameters())
+
+    def case(shape: tuple[int, ...]) -> wf.Tensor:
+        loss = (network(random(*shape)) ** 2).mean()
+        slopes = wf.grad(loss, [*network.parameters()])
+        return wf.concat([g.reshape(-1) for g in (loss, *slopes)])
+
+    assert compiled(case, sizes) == 2
+
+
 @pytest.mark.parametrize("name", some_of(TRAINING))
 def test_batches_of_any_size_train_with_the_same_bits(name: str) -> None:
     network, batches = TRAINING[name]

@@ -28,7 +28,7 @@ from math import prod
 from ....ir.graph.graph import Node, const, node
 from ....ir.graph.index import Index, Range, Var, unravel, var
 from ....ir.graph.op import Op
-from ....ir.kernels.chain import MOST_HELD, MOST_SUMS
+from ....ir.kernels.chain_sizes import MOST_HELD, MOST_SUMS
 from ....ir.kernels.kernel import WORDS, Kernel, Unit
 from ....ir.loops.loop import (
     LANES,
