@@ -4,7 +4,8 @@ that names it on disk.
 A key is (entries, outputs, donations, device). An entry is a value in memory, (dtype, shape,
 strides), with a True after it where that is the CPU's memory and the program a GPU's, or a Node,
 (op, argument, *sources). A source or an output is the number of an entry, or a constant: (dtype,
-None or the extents it is repeated to, and its value unless that is a float). Float constants stand
+None or the extents it is repeated to, and its value unless that is a float), or (IOTA, its length)
+at each use, so that sizes which happen to be equal make no other key. Float constants stand
 apart from the key, one per use, so that a graph which recurs with other constants is recognised. An
 INPUT among the Nodes is the value it is defined by. Floats in the bodies of loops and branches are
 sources of these, too (ir/regions/floats.py).
@@ -152,7 +153,8 @@ class Structure:
             return []
         entries, outputs = self.key[:2]
         named = [s for entry in entries if not isinstance(entry[0], DType) for s in entry[2:]]
-        floats = [c[0] for c in [*named, *outputs] if isinstance(c, tuple) and c[0].is_float]
+        constants = [c[0] for c in [*named, *outputs] if isinstance(c, tuple)]
+        floats = [d for d in constants if d is not Op.IOTA and d.is_float]
         return [floats[use] for use in self.varying]
 
 
@@ -168,6 +170,8 @@ class _Place:
 
 
 def _constant(named: tuple[Any, ...], constants: Iterator[float | Node]) -> Node:
+    if named[0] is Op.IOTA:
+        return graph.node(Op.IOTA, (), named[1])
     dtype, extents, *value = named
     constant = value[0] if value else next(constants)
     n = constant if isinstance(constant, Node) else graph.const(constant, dtype)

@@ -88,9 +88,11 @@ class _Parted:
         return op, self._argument(op, arg), *map(self.source, sources)
 
     def source(self, s: Any) -> Any:
-        """The number of an entry, or a constant and how often it is repeated."""
+        """The number of an entry, a constant and how often it is repeated, or an IOTA."""
         if isinstance(s, int):
             return s
+        if s[0] is Op.IOTA:
+            return Op.IOTA, self._holes(s[1])
         dtype, repeated, *value = s
         extents = None if repeated is None else self._second(repeated)
         return dtype, extents, *(self._constant(dtype, v) for v in value)

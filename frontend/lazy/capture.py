@@ -26,16 +26,17 @@ from . import state
 from .any_tensor import AnyTensor as Tensor
 
 # an Enum finds its members slowly
-_INPUT, _CONST, _EXPAND, _COPY, _DETACH, _CUSTOM_VJP = (
+_INPUT, _CONST, _IOTA, _EXPAND, _COPY, _DETACH, _CUSTOM_VJP = (
     Op.INPUT,
     Op.CONST,
+    Op.IOTA,
     Op.EXPAND,
     Op.COPY,
     Op.DETACH,
     Op.CUSTOM_VJP,
 )
 NOBODY: Mapping[int, weakref.ref[Tensor]] = {}
-Source = int | tuple[Hashable, ...]  # of the key: the number of an entry, or a constant
+Source = int | tuple[Hashable, ...]  # of the key: the number of an entry, or a constant or an IOTA
 MAX_SCALAR_NODES = (
     256  # a held scalar that needs more Nodes of its own than this is not computed along
 )
@@ -130,7 +131,12 @@ class Capture:
             stack.append(None)
             for s in src:
                 op = s.op
-                if not (s in index or op is _CONST or (op is _EXPAND and s.src[0].op is _CONST)):
+                if not (
+                    s in index
+                    or op is _CONST
+                    or op is _IOTA
+                    or (op is _EXPAND and s.src[0].op is _CONST)
+                ):
                     stack.append(s)
 
     def mark(self) -> None:
@@ -195,6 +201,8 @@ class Capture:
         self.sites.append(None)
 
     def _constant(self, n: Node) -> tuple[Hashable, ...]:
+        if n.op is _IOTA:
+            return (_IOTA, n.arg)
         extents = None
         if n.op is Op.EXPAND:
             extents, n = n.arg, n.src[0]
