@@ -11,10 +11,12 @@ What is gained: the rows are read once, and what only the sums need is never sto
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from math import prod
 
 from ..graph.graph import Node, reach
 from ..graph.op import ELEMENTWISE, VIEWS, Op
+from ..symbolic.integer import Symbolic
 from ..symbolic.questions import has_several
 from .align import Form, Outer, identity_axes
 from .kernel import Unit, domain
@@ -43,15 +45,18 @@ def joined_whole(nodes: Iterable[Node]) -> set[Node]:
                 along.setdefault(n.size, []).append(n.src[0])
             elif real == sorted(real, reverse=True):
                 sums.append(n)
-    read = {
-        rows: _large(along[rows], 0)
-        for rows in {n.src[0].size // n.size for n in sums} & along.keys()
-    }
+    read = cache(lambda rows: _large(along[rows], 0))
+
+    def is_along(n: Node, rows: int, others: int) -> bool:
+        """Sizes that are not known are compared last."""
+        if not isinstance(rows - others, Symbolic) and rows != others:
+            return False
+        return not read(others).isdisjoint(_large(n.src, n.src[0].size)) and rows == others
+
     return {
         n
         for n in sums
-        if not _large(n.src, n.src[0].size).isdisjoint(read.get(n.src[0].size // n.size, ()))
-        and _is_joinable(n)
+        if any(is_along(n, n.src[0].size // n.size, rows) for rows in along) and _is_joinable(n)
     }
 
 
