@@ -229,7 +229,8 @@ def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
 
 
 def test_gradients_of_few_and_of_many_windows_share_a_program() -> None:
-    """Those of weights and biases are added up image by image, whatever their number is."""
+    """Those of biases are added up image by image, those of weights two by two, but where there are
+    very many."""
     kernel, bias = random(16, 8, 3).requires_grad_(), random(16).requires_grad_()
 
     def case(size: tuple[int, int]) -> wf.Tensor:
@@ -237,7 +238,7 @@ def test_gradients_of_few_and_of_many_windows_share_a_program() -> None:
         found = wf.grad((answers * answers).sum(), [kernel, bias])
         return wf.concat([g.reshape(-1) for g in found])
 
-    assert compiled(case, ((33, 20), (69, 40), (231, 34), (3, 48), (2, 10))) == 2
+    assert compiled(case, ((33, 20), (69, 40), (231, 34), (3, 48), (2, 10), (2800, 12))) == 2
 
 
 def test_sums_over_windows_in_any_number_of_parts_share_a_program() -> None:
@@ -316,6 +317,19 @@ def test_extents_that_only_odd_sizes_make_equal_are_one_in_a_kernel() -> None:
         return found
 
     assert compiled(slopes, (257, 9, 33, 101)) == 2
+
+
+def test_a_sum_over_rows_that_formulas_write_in_two_ways_is_left_whole() -> None:
+    """The gradient of weights, where outputs have 3*n lines at both sizes, by chance."""
+    weight = random(1, 8, 3, 3).requires_grad_()
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        n, m = size
+        y = F.conv2d(random(n, 8, m, m), weight, dilation=2, padding=(1, 0)).tanh()
+        (found,) = wf.grad((y * y).mean(), [weight])
+        return found
+
+    assert compiled(case, ((3, 11), (4, 14))) == 2
 
 
 def test_windows_of_a_flat_transpose_are_added_up_in_the_order_of_memory() -> None:
@@ -572,6 +586,15 @@ OTHERS: dict[str, Callable[[int, int], wf.Tensor]] = {
 def test_two_programs_serve_what_counts_its_size(name: str) -> None:
     sizes = [(20, 30), (13, 33), (6, 17), (64, 24)]
     assert compiled(lambda size: OTHERS[name](*size), sizes) == 2
+
+
+def test_as_many_positions_by_chance_are_no_program_of_their_own() -> None:
+    """Of rows, and of the 24 columns."""
+
+    def case(n: int) -> wf.Tensor:
+        return random(n, 24) + wf.arange(24) * wf.arange(n)[:, None]
+
+    assert compiled(case, (30, 33, 24, 57)) == 2
 
 
 def test_a_length_alone_is_a_symbol() -> None:
