@@ -146,6 +146,8 @@ def _generalised(family: Family, parts: Apart, structure: Structure) -> Made | N
     if pair is None or len(family.generics) == MOST:
         return None
     other, found = pair
+    varying = {*other.varying}.union(*(g.structure.varying for g in family.generics))
+    other = replace(other, varying=tuple(sorted(varying)))  # even where it is the same here
     pairs = zip(parts.extents, found.extents, strict=True)
     size = sum(e for e, formula in pairs if isinstance(formula, Symbolic))
     if size < GREATER * kin.refused:

@@ -597,6 +597,15 @@ def test_as_many_positions_by_chance_are_no_program_of_their_own() -> None:
     assert compiled(case, (30, 33, 24, 57)) == 2
 
 
+def test_what_followed_sizes_before_follows_them_in_all_programs() -> None:
+    """Of the second pair of sizes, which are as many elements, the divisor is the same."""
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        return (random(*size, 64) ** 2).mean()
+
+    assert compiled(case, ((10, 20), (14, 30), (70, 6), (50, 5))) == 3
+
+
 def test_a_length_alone_is_a_symbol() -> None:
     def case(n: int) -> wf.Tensor:
         return wf.fori_loop(0, n, lambda i, x: x * 0.5 + i, random(7))
