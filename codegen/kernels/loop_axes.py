@@ -121,8 +121,7 @@ def collapse_of_sum(
         return groups
 
     def sizes_if_known() -> list[int]:
-        used = {v: None for v in axes} | {v: None for n in nodes for v in variables(n)}
-        known = {v: Var(v.name, value_of(v.extent)) for v in used}
+        known = _known([*axes, *(v for n in nodes for v in variables(n))])
         return [
             len(g) for g in collapse([known[v] for v in axes], _at_hand(nodes, known), stretched)
         ]
@@ -134,6 +133,11 @@ def collapse_of_sum(
         lambda sizes: f"a sum over {len(axes)} axes has {len(sizes)} loops",
     )
     return groups
+
+
+def _known(used: Iterable[Var]) -> dict[Var, Var]:
+    """Variables of as many steps as these have at hand."""
+    return {v: Var(v.name, value_of(v.extent)) for v in used}
 
 
 def _at_hand(nodes: Iterable[Node], known: Mapping[Var, Var]) -> Iterator[Index]:
@@ -172,10 +176,10 @@ def in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
     if len(axes) < 2:
         return list(axes)
     order = _in_memory_order(axes, loaded)
-    used = {v: None for v in axes} | {v: None for i in loaded for v in i.vars()}
+    used = [*axes, *(v for i in loaded for v in i.vars())]
 
     def order_if_known() -> list[int]:
-        known = {v: Var(v.name, value_of(v.extent)) for v in used}
+        known = _known(used)
         here = [i.at_hand({v: var(w) for v, w in known.items()}) for i in loaded]
         places = {known[v]: k for k, v in enumerate(axes)}
         return [places[w] for w in _in_memory_order([known[v] for v in axes], here)]
