@@ -26,8 +26,8 @@ from ..graph.views import resolve
 from ..kernels.contraction import windows_over
 from ..kernels.kernel import base_of
 from ..symbolic.decisions import decided
-from ..symbolic.integer import NotSymbolicHere, Symbolic
-from ..symbolic.questions import has_several, is_below, is_same, is_unknown, text, value_of
+from ..symbolic.integer import Symbolic
+from ..symbolic.questions import has_several, is_below, is_same, text, value_of
 from ..symbolic.scope import scope_of
 from .split import LEAST_ROW, MANY_TERMS, Cuts, cut, viewed
 
@@ -35,7 +35,6 @@ LEAST_TERMS = 4096  # products a result, from which weight gradients are summed 
 PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MOST_SIZE = 1 << 22  # elements that all parts may have, even if less is read
 FEW_RESULTS = 1 << 13  # whose parts are stored and read in little time
-MOST_PARTS = 1 << 20  # elements of the parts of all indices of the first axis
 # products of a part, whose panel of one vector of channels then fits the level-2 cache
 MOST_TERMS = 8192
 # results whose parts are two at least, as many as those of many parts may be, and places that are
@@ -135,9 +134,6 @@ class Wanted:
         return Wanted(first, inside, size, added, stands, self.slides, read)
 
     def _parts(self) -> tuple[int, int]:
-        if self._are_worth_parts():
-            images = self._images()
-            return max(2, -(-self.first // images)), images
         twice = decided(
             lambda: self.adds_more and self.may_be_twice,
             (self.added, self.stands, self.size),
@@ -151,38 +147,19 @@ class Wanted:
         return -(-self.first // images), min(images, self.first)
 
     def _by_index(self) -> bool:
-        """Is there a part for each index of the first axis, since two would be too much for it?"""
+        """Is there a part for each index of the first axis: are its products many and results few,
+        or would two indices be too much for a part?"""
         return decided(
             lambda: (
                 has_several(self.first)
-                and 2 * self.inside > MOST_TERMS
+                and (self.inside >= MANY_TERMS or (self.inside >= LEAST_ROW and self._are_cheap()))
                 and self.adds_more
-                and self.size * self.first <= MOST_PARTS
+                and (self.size <= FEW_RESULTS or 2 * self.inside > MOST_TERMS)
+                and self.size * self.first <= MOST_SIZE
             ),
             (self.first, self.inside, self.added, self.stands, self.size),
             f"sums of {text(self.inside)} products of each of {text(self.first)} are added up",
         )
-
-    def _are_worth_parts(self) -> bool:
-        """Are the products of each index many and results few?"""
-        return decided(
-            lambda: (
-                (self.inside >= MANY_TERMS or (self.inside >= LEAST_ROW and self._are_cheap()))
-                and self.adds_more
-                and self.size <= FEW_RESULTS
-            ),
-            (self.first, self.inside, self.added, self.stands, self.size),
-            f"sums of {text(self.inside)} products of each of {text(self.first)} are cut",
-        )
-
-    def _images(self) -> int:
-        """Of a part then: two, or more where the parts of many would be too much."""
-        if self.size * self.first <= 2 * MOST_PARTS:
-            return 2
-        if is_unknown(self.size):
-            raise NotSymbolicHere(f"parts of {text(self.size)} sums over windows would be too many")
-        few = -(-self.size * self.first // MOST_PARTS)
-        return max(2, min(few, MOST_TERMS // self.inside))
 
     def _are_cheap(self) -> bool:
         """Are few parts stored, or many products added up for each?"""

@@ -229,8 +229,7 @@ def test_few_keys_of_any_width_have_gradients_of_the_same_bits() -> None:
 
 
 def test_gradients_of_few_and_of_many_windows_share_a_program() -> None:
-    """Those of biases are added up image by image, those of weights two by two, but where there are
-    very many."""
+    """Those of weights and biases are added up image by image, whatever their number is."""
     kernel, bias = random(16, 8, 3).requires_grad_(), random(16).requires_grad_()
 
     def case(size: tuple[int, int]) -> wf.Tensor:
