@@ -22,7 +22,7 @@ from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, Op
 from ..symbolic.questions import has_several
 from .align import Form, Outer, factor_vars, identity_axes
-from .chain_sizes import MOST_TERMS, ChainSizes, width
+from .chain_sizes import MOST_TERMS, ChainSizes, sizes_of, width
 from .contraction import Users
 from .kernel import Chain, Labels, Unit, at_sub_axes, base_of
 from .places import Read
@@ -360,7 +360,7 @@ class ChainFinder:
             if not one_sided(chain):
                 return None
             chain = transposed_chain(chain)
-        return ChainSizes(chain, in_blocks(chain), self.only_blocks)
+        return sizes_of(chain, in_blocks(chain), self.only_blocks)
 
     def _comes_back(
         self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]

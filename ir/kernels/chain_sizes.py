@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 from ..symbolic.decisions import decided
@@ -26,62 +25,27 @@ LARGE_SPACE = 2  # times its operands, from which a space without reductions is 
 
 @dataclass(frozen=True)
 class ChainSizes:
-    """Those of a chain. `in_blocks`: may its columns come in blocks? `only_blocks`: may a kernel
-    hold no more than a block?"""
+    """Numbers alone, since a program of many sizes asks them again. `rows` and `columns` of the
+    space, `terms` of each score's sum, `widths` of the results; `sums`: bytes of those that sum
+    over the rows; `tasks`: blocks of rows, which are one with such sums; `total` multiply-adds.
+    `in_blocks`: may the columns come in blocks? `only_blocks`: must they?"""
 
-    chain: Chain
+    rows: int
+    columns: int
+    terms: tuple[int, ...]
+    widths: tuple[int, ...]
+    sums: int
+    tasks: int
+    total: int
+    itemsize: int
+    reduces: bool
     in_blocks: bool
     only_blocks: bool
-
-    @cached_property
-    def rows(self) -> int:
-        """Of the space."""
-        return prod(v.extent for v in self.chain.rows)
-
-    @cached_property
-    def columns(self) -> int:
-        """Of the space."""
-        return prod(v.extent for v in self.chain.columns)
-
-    @cached_property
-    def terms(self) -> list[int]:
-        """Of the sum of each score."""
-        return [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in self.chain.scores]
-
-    @cached_property
-    def widths(self) -> list[int]:
-        """Of each result: its lanes outside the space."""
-        return [width(u, self.chain.labels[u]) for u in self.chain.results]
-
-    @cached_property
-    def sums(self) -> int:
-        """Bytes of the results that sum over the rows."""
-        results = zip(self.chain.results, self.widths, strict=True)
-        over_rows = [w * u.node.dtype.itemsize for u, w in results if self.chain.sums_rows(u)]
-        return self.columns * sum(over_rows)
-
-    @cached_property
-    def tasks(self) -> int:
-        """Blocks of rows; all of them are one where results sum over the rows."""
-        batch = prod(v.extent for v in self.chain.batch)
-        *others, last = [v.extent for v in self.chain.rows]
-        return batch if self.sums else batch * prod(others) * -(-last // BLOCK_ROWS)
-
-    @cached_property
-    def total(self) -> int:
-        """Multiply-adds."""
-        return sum(prod(domain(u.node)) for u in self.chain.contractions)
-
-    @cached_property
-    def block(self) -> int:
-        """Bytes of a block of rows and columns of all factors."""
-        in_a_row = 2 * sum(self.terms) + sum(self.widths)
-        return BLOCK_ROWS * in_a_row * self.chain.scores[0].node.dtype.itemsize
 
     def may_be_worth(self) -> bool:
         """Are there sizes that are worth a kernel, as far as is known of them all?"""
         space = self.rows * self.columns
-        return self.chain.reduces or not any(is_below(space, o) for o in self._operands())
+        return self.reduces or not any(is_below(space, o) for o in self._operands())
 
     def are_worth(self) -> bool:
         """Do operands fit caches, are there enough blocks of rows, and does storing the space cost
@@ -95,12 +59,13 @@ class ChainSizes:
         if max(self.terms) > MOST_TERMS or self.sums > MOST_SUMS:
             return False
         if self.only_blocks:
-            return self.block <= MOST_BLOCK and self.in_blocks and not self.sums
+            block = BLOCK_ROWS * (2 * sum(self.terms) + sum(self.widths)) * self.itemsize
+            return block <= MOST_BLOCK and self.in_blocks and not self.sums
         return (self.in_blocks and not self.sums) or self.columns <= MOST_HELD
 
     @property
     def _pay(self) -> bool:
-        if not self.chain.reduces and self.rows * self.columns < max(self._operands()):
+        if not self.reduces and self.rows * self.columns < max(self._operands()):
             return False
         return self.tasks >= MIN_TASKS or self.total < SMALL_WORK
 
@@ -108,6 +73,30 @@ class ChainSizes:
         """From which elements on a space without reductions is not stored, by each of its factors:
         reading these costs less."""
         return [LARGE_SPACE * (self.rows + self.columns) * n for n in (*self.terms, *self.widths)]
+
+
+def sizes_of(chain: Chain, in_blocks: bool, only_blocks: bool) -> ChainSizes:
+    """Those of a chain."""
+    batch, rows, columns = (
+        prod(v.extent for v in axes) for axes in (chain.batch, chain.rows, chain.columns)
+    )
+    widths = {u: width(u, chain.labels[u]) for u in chain.results}
+    itemsize = chain.scores[0].node.dtype.itemsize  # that of all
+    sums = columns * itemsize * sum(widths[u] for u in chain.results if chain.sums_rows(u))
+    *others, last = [v.extent for v in chain.rows]
+    return ChainSizes(
+        rows=rows,
+        columns=columns,
+        terms=tuple([prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]),
+        widths=tuple(widths.values()),
+        sums=sums,
+        tasks=batch if sums else batch * prod(others) * -(-last // BLOCK_ROWS),
+        total=sum(prod(domain(u.node)) for u in chain.contractions),
+        itemsize=itemsize,
+        reduces=chain.reduces,
+        in_blocks=in_blocks,
+        only_blocks=only_blocks,
+    )
 
 
 def width(u: Unit, labels: Labels) -> int:
