@@ -17,7 +17,6 @@ from ...ir.graph.op import Op
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import any_below, index_values, variables
 from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import is_below
 from .values import Val, integer, iota
 from .writer import Writer
 
@@ -131,7 +130,7 @@ def _block(scope: Scope, term: Div | Mod | Gathered | Var, group: int) -> Val:
             assert value is not None
             return _clamped(w, value, extent)
         case Div(index, by):
-            return _divide(w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0])
+            return w.divide(scalar_index(scope, index, group, shifted=True), by, index.bounds[0])
         case Mod(index, by):
             return _remainder(
                 w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0]
@@ -143,32 +142,10 @@ def _clamped(w: Writer, v: Val, extent: int) -> Val:
     return w.select(w.compare("ult", v, w.number(extent)), v, integer(0))
 
 
-def _divide(w: Writer, v: Val, by: int, least: int) -> Val:
-    """floor(v / by), knowing v >= least."""
-    if isinstance(by, Symbolic):
-        bits = int(v.type[1:])
-        divisor = w.splat(w.number(by, bits), v.w)
-        if is_below(-1, least):
-            return w.binary("udiv", v, divisor)
-        sign = w.binary("ashr", v, Val(str(bits - 1), v.type))  # floor(v / by) = ~(~v / by)
-        return w.binary("xor", w.binary("udiv", w.binary("xor", v, sign), divisor), sign)
-    if isinstance(least, Symbolic):
-        least = 0 if is_below(-1, least) else int(least)
-    if least >= 0:
-        return w.binary("udiv", v, Val(str(by), v.type))
-    if by & (by - 1) == 0:
-        return w.binary("ashr", v, Val(str(by.bit_length() - 1), v.type))
-    blocks = -(least // by)
-    return w.add(
-        w.binary("udiv", w.add(v, Val(str(blocks * by), v.type)), Val(str(by), v.type)),
-        Val(str(-blocks), v.type),
-    )
-
-
 def _remainder(w: Writer, v: Val, by: int, least: int) -> Val:
     if not isinstance(by, Symbolic) and by & (by - 1) == 0:
         return w.binary("and", v, Val(str(by - 1), v.type))
-    return w.binary("sub", v, w.mul(_divide(w, v, by, least), by))
+    return w.binary("sub", v, w.mul(w.divide(v, by, least), by))
 
 
 def _ordered_terms(scope: Scope, index: Index, group: int) -> list[Val]:
@@ -245,7 +222,7 @@ def _vector_term(scope: Scope, term: Term, group: int, bits: int) -> Val:
             assert value is not None
             return _narrow(w, _clamped(w, value, extent), bits)
         case Div(index, by):
-            return _divide(w, vector_index(scope, index, group, bits), by, index.bounds[0])
+            return w.divide(vector_index(scope, index, group, bits), by, index.bounds[0])
         case Mod(index, by):
             return _remainder(w, vector_index(scope, index, group, bits), by, index.bounds[0])
     raise AssertionError(term)

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ...ir.loops.loop import Buf
-from ...ir.symbolic.integer import Symbolic
+from ...ir.symbolic.integer import NotSymbolic, Symbolic
 from ...ir.symbolic.polynomial import Atom
+from ...ir.symbolic.questions import is_below
+from ...ir.symbolic.scope import Quotient
 from .naming import Naming
 from .values import Val, integer, lanes_of, picks, suffix, vector_literal, vector_type
 
@@ -236,10 +238,42 @@ class Writer(Naming):
         for atoms, c in x.terms:
             part = integer(c)
             for a in atoms:
-                known = self.arguments[a]
+                known = self._atom(a)
                 part = self.mul(known, c) if part.literal else self.binary("mul", part, known)
             total = self.add(total, part)
         return total if bits == 64 else self.convert("trunc", total, f"i{bits}")
+
+    def _atom(self, a: Atom) -> Val:
+        """An argument, or a quotient of arguments that an unrolled loop has made. Raises
+        NotSymbolic where that may be below 0."""
+        if a in self.arguments:
+            return self.arguments[a]
+        if not isinstance(a, Quotient) or not is_below(-1, a.of):
+            raise NotSymbolic(f"the code of a kernel would need {a}")
+        return self.divide(self.number(a.of), a.by, 0)
+
+    def divide(self, v: Val, by: int, least: int) -> Val:
+        """floor(v / by), knowing v >= least."""
+        if isinstance(by, Symbolic):
+            bits = int(v.type[1:])
+            divisor = self.splat(self.number(by, bits), v.w)
+            if is_below(-1, least):
+                return self.binary("udiv", v, divisor)
+            # floor(v / by) = ~(~v / by)
+            sign = self.binary("ashr", v, Val(str(bits - 1), v.type))
+            opposite = self.binary("xor", v, sign)
+            return self.binary("xor", self.binary("udiv", opposite, divisor), sign)
+        if isinstance(least, Symbolic):
+            least = 0 if is_below(-1, least) else int(least)
+        if least >= 0:
+            return self.binary("udiv", v, Val(str(by), v.type))
+        if by & (by - 1) == 0:
+            return self.binary("ashr", v, Val(str(by.bit_length() - 1), v.type))
+        blocks = -(least // by)
+        return self.add(
+            self.binary("udiv", self.add(v, Val(str(blocks * by), v.type)), Val(str(by), v.type)),
+            Val(str(-blocks), v.type),
+        )
 
     def mul(self, a: Val, by: int) -> Val:
         if isinstance(by, Symbolic):

@@ -353,6 +353,19 @@ def test_indices_of_a_step_of_three_are_divided_in_the_code() -> None:
     assert compiled(slopes, (31, 16, 7, 100)) <= 3
 
 
+def test_places_of_unrolled_loops_are_divided_in_the_code() -> None:
+    """By a length that is not known, in the epilogue of a product that reads a flat transpose."""
+
+    def case(n: int) -> wf.Tensor:
+        x, y, w = random(5, n, n), random(5, n, n), random(n, 5)
+        flat = (x.mT.reshape(-1) * 0.5).reshape(5, n, n).detach()
+        again = ((flat + flat).reshape(-1) * 0.5).reshape(5, n, n)
+        product = (y @ w).detach()
+        return (product * 2) @ w.T + again.mT
+
+    assert compiled(case, (5, 31, 65, 4)) <= 4
+
+
 @pytest.mark.parametrize(
     "case",
     [

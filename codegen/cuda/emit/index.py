@@ -17,6 +17,7 @@ from ....ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ....ir.symbolic.integer import NotSymbolic, Symbolic
 from ....ir.symbolic.polynomial import Atom
 from ....ir.symbolic.questions import is_below, is_same
+from ....ir.symbolic.scope import Quotient
 
 LIMIT = 1 << 32
 
@@ -58,10 +59,14 @@ class Indices:
         return text if text.isidentifier() else f"({text})"
 
     def argument(self, a: Atom) -> str:
-        """Its name. Raises NotSymbolic for what is none."""
-        if a not in self.arguments:
+        """Its name, or a quotient of arguments that an unrolled loop has made. Raises NotSymbolic
+        where that may be below 0."""
+        if a in self.arguments:
+            return self.arguments[a]
+        if not isinstance(a, Quotient) or not is_below(-1, a.of):
             raise NotSymbolic(f"the code of a kernel would need {a}")
-        return self.arguments[a]
+        of, by = (self.constant(x, True) for x in (a.of, a.by))
+        return f"({of} / {by})"
 
     def place(self, index: Index) -> str:
         """Where an element is: below 0 only for an input that is seen backwards."""
