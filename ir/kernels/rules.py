@@ -12,8 +12,9 @@ from collections.abc import Callable
 from math import prod
 
 from ..graph.op import ELEMENTWISE, Op
+from ..symbolic.decisions import decided
 from ..symbolic.integer import Symbolic
-from ..symbolic.questions import is_below, value_of
+from ..symbolic.questions import is_below, text, value_of
 from .align import Form, Outer, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import with_epilogue
 from .column_sums import refuse_columns, turned
@@ -251,15 +252,23 @@ def _row(u: Unit, form: Form) -> int:
 
 def _parallelism(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     parallel = prod(form.extents)
-    if isinstance(parallel, Symbolic):  # there may be any number
+    before = [prod(g.form.extents) for g in (a, b)]
+    sizes = [prod(domain(u.node)) for u in form.running]
+    if not form.columns:  # else sums over the rows have another order
+        if isinstance(parallel, Symbolic):  # there may be any number
+            return None
+        before, sizes = ([*map(value_of, numbers)] for numbers in (before, sizes))
+
+    def is_little() -> bool:
+        if parallel >= MIN_PARALLEL or max(sizes) <= TINY:
+            return False
+        return parallel < min(before) or not one_level(form.running)
+
+    how = f"{text(parallel)} rows are too few for their sums to join a kernel"
+    if not decided(is_little, (parallel, *before, *sizes), how):
         return None
-    before = min(value_of(prod(g.form.extents)) for g in (a, b))
-    largest = max(value_of(prod(domain(u.node))) for u in form.running)
-    if parallel >= MIN_PARALLEL or largest <= TINY:
-        return None
-    if parallel < before or not one_level(form.running):
-        return Reason(Rule.PARALLELISM, f"{parallel} outer iterations would be left of {before}")
-    return None
+    whole = min(map(value_of, before))
+    return Reason(Rule.PARALLELISM, f"{text(parallel)} outer iterations would be left of {whole}")
 
 
 def _one_order(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:

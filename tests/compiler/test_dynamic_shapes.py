@@ -353,6 +353,16 @@ def test_indices_of_a_step_of_three_are_divided_in_the_code() -> None:
     assert compiled(slopes, (31, 16, 7, 100)) <= 3
 
 
+def test_sums_over_few_rows_join_a_kernel_at_the_sizes_at_which_they_do_alone() -> None:
+    def case(n: int) -> wf.Tensor:
+        x = random(n, n, 33)
+        thirds = (F.avg_pool2d(x.reshape(n, 1, n, 33), 1, 1) * 1.5)[:, :, :, ::3]
+        wf.realize(total := x.sum(0), thirds)
+        return total
+
+    assert compiled(case, (4, 17, 31, 12, 24)) <= 3
+
+
 def test_places_of_unrolled_loops_are_divided_in_the_code() -> None:
     """By a length that is not known, in the epilogue of a product that reads a flat transpose."""
 
