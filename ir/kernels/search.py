@@ -38,6 +38,7 @@ def merged(f: Fusion) -> list[Group]:
         order.merge(kept, gone, between)
         f.merge(kept, gone, form)
         candidates.add(kept, kept.neighbours)
+        candidates.settle_beside(pair, kept)
     return f.ordered()
 
 
@@ -61,18 +62,22 @@ class Candidate(NamedTuple):
     def may_join_sums(self) -> bool:
         """May it bring column sums into a kernel of rows, where they have an order of their own?"""
         groups = (self.g, self.h)
-        return all(g.form.anchor is None for g in groups) and any(
-            u.node.op is Op.REDUCE
-            and has_order(u.node.arg[0], u.node.dtype)
-            and sums_columns(u, g.form.outer.get(u))
-            for g in groups
-            for u in g.units
-        )
+        return all(g.form.anchor is None for g in groups) and any(map(_joins_sums, groups))
 
     def precedes(self, other: Candidate) -> bool:
         """Does it come first at all sizes? Asks."""
         ties = (self.last, self.low, self.high) < (other.last, other.low, other.high)
         return self.saved >= other.saved if ties else self.saved > other.saved
+
+
+def _joins_sums(g: Group) -> bool:
+    """Has it sums over rows that have an order?"""
+    return g.form.anchor is None and any(
+        u.node.op is Op.REDUCE
+        and has_order(u.node.arg[0], u.node.dtype)
+        and sums_columns(u, g.form.outer.get(u))
+        for u in g.units
+    )
 
 
 class Candidates:
@@ -115,6 +120,24 @@ class Candidates:
                 and (pair.may_join_sums or other.may_join_sums)
             ):
                 pair.precedes(other)
+
+    def settle_beside(self, pair: Candidate, kept: Group) -> None:
+        """Asks the same of pairs of its neighbours, of which one may now join it as column sums."""
+        if not self.has_symbols:
+            return
+        joining = {g for g in kept.neighbours if self._may_be_columns(kept, g)}
+        for other in self.heap:
+            apart = kept not in (other.g, other.h) and other.is_current
+            if apart and not joining.isdisjoint((other.g, other.h)):
+                pair.precedes(other)
+
+    def _may_be_columns(self, rows: Group, sums: Group) -> bool:
+        """May one group join another as sums over its rows?"""
+        if not _joins_sums(sums) or _joins_sums(rows) or value_of(self.saved(rows, sums)) <= 0:
+            return False
+        a, b = (rows, sums) if self.f.edges(rows, sums) else (sums, rows)
+        form = legal(self.f, a, b)
+        return not isinstance(form, Reason) and bool(form.columns)
 
     def saved(self, a: Group, b: Group) -> int:
         """Bytes of stores and loads that merging avoids."""

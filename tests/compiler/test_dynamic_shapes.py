@@ -363,6 +363,20 @@ def test_sums_over_few_rows_join_a_kernel_at_the_sizes_at_which_they_do_alone() 
     assert compiled(case, (4, 17, 31, 12, 24)) <= 3
 
 
+def test_sums_over_rows_merge_first_with_what_saves_most_at_each_size() -> None:
+    """With what reads the rows, too, or with the slopes of another maximum of the columns."""
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        m, n = size
+        x, rows = random(n).requires_grad_(), random(n, m)
+        a, b = wf.maximum(rows.T @ x, random(m)), wf.maximum(x, random(n))
+        (slopes,) = wf.grad((a * a).sum() + (b * b).sum(), [x])
+        wf.realize(a, b, slopes)
+        return slopes
+
+    assert compiled(case, ((8, 129), (300, 8), (48, 64), (64, 48), (33, 200))) <= 4
+
+
 def test_places_of_unrolled_loops_are_divided_in_the_code() -> None:
     """By a length that is not known, in the epilogue of a product that reads a flat transpose."""
 
