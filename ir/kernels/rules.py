@@ -251,12 +251,12 @@ def _row(u: Unit, form: Form) -> int:
 
 
 def _parallelism(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
-    parallel = prod(form.extents)
+    parallel, matters = prod(form.extents), bool(form.columns)  # to the order of sums over rows
+    if isinstance(parallel, Symbolic) and not matters:  # there may be any number
+        return None
     before = [prod(g.form.extents) for g in (a, b)]
     sizes = [prod(domain(u.node)) for u in form.running]
-    if not form.columns:  # else sums over the rows have another order
-        if isinstance(parallel, Symbolic):  # there may be any number
-            return None
+    if not matters:
         before, sizes = ([*map(value_of, numbers)] for numbers in (before, sizes))
 
     def is_little() -> bool:

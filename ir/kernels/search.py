@@ -62,7 +62,7 @@ class Candidate(NamedTuple):
     def may_join_sums(self) -> bool:
         """May it bring column sums into a kernel of rows, where they have an order of their own?"""
         groups = (self.g, self.h)
-        return all(g.form.anchor is None for g in groups) and any(map(_joins_sums, groups))
+        return all(g.form.anchor is None for g in groups) and any(map(_has_column_sums, groups))
 
     def precedes(self, other: Candidate) -> bool:
         """Does it come first at all sizes? Asks."""
@@ -70,8 +70,8 @@ class Candidate(NamedTuple):
         return self.saved >= other.saved if ties else self.saved > other.saved
 
 
-def _joins_sums(g: Group) -> bool:
-    """Has it sums over rows that have an order?"""
+def _has_column_sums(g: Group) -> bool:
+    """Has it column sums whose order matters, and no contraction?"""
     return g.form.anchor is None and any(
         u.node.op is Op.REDUCE
         and has_order(u.node.arg[0], u.node.dtype)
@@ -133,7 +133,11 @@ class Candidates:
 
     def _may_be_columns(self, rows: Group, sums: Group) -> bool:
         """May one group join another as sums over its rows?"""
-        if not _joins_sums(sums) or _joins_sums(rows) or value_of(self.saved(rows, sums)) <= 0:
+        if (
+            not _has_column_sums(sums)
+            or _has_column_sums(rows)
+            or value_of(self.saved(rows, sums)) <= 0
+        ):
             return False
         a, b = (rows, sums) if self.f.edges(rows, sums) else (sums, rows)
         form = legal(self.f, a, b)
