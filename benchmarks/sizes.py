@@ -5,8 +5,8 @@ many programs were compiled, at which sizes, and the time that was spent on it.
     python benchmarks/sizes.py --sizes 200 --seed 3 --only text
 
 Batches are of 1 to 257, lengths of 1 to 512; a sixth of the batches for transformers, whose
-attention takes long. The second size is the last that should be compiled, but for axes of one
-element.
+attention takes long. The second size is the last at which anything should be compiled, but for axes
+of one element, batches of less than five and lengths of less than eight.
 """
 
 from __future__ import annotations
@@ -69,20 +69,15 @@ def gradients() -> Step:
 
 
 def text() -> Step:
-    """A step of the network of examples/sentiment.py, sentences of any length."""
-    model = import_module("sentiment").SentimentCNN(WORDS, 50, 100)
+    """The step of examples/sentiment.py."""
+    example = import_module("sentiment")
+    model = example.SentimentCNN(WORDS, 50, 100)
     optimizer = nn.optim.Adam(model.parameters(), lr=1e-3)
-
-    @wf.jit
-    def step(tokens: wf.Tensor, labels: wf.Tensor) -> wf.Tensor:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(tokens), labels)
-        loss.backward()
-        optimizer.step()
-        return loss
+    step = wf.jit(example.train_step.__wrapped__)  # without the names of its sizes
 
     def of_size(s: Size) -> wf.Tensor:
-        return step(numbers((s[0], max(s[1], LEAST_LENGTH)), WORDS), numbers(s[:1], 2))
+        tokens = numbers((s[0], max(s[1], LEAST_LENGTH)), WORDS)
+        return step(model, optimizer, tokens, numbers(s[:1], 2))
 
     return of_size
 
@@ -118,20 +113,21 @@ STEPS: dict[str, Callable[[], Step]] = {
 
 def measure(name: str, sizes: Sequence[Size]) -> None:
     """Runs a step at all sizes and prints what was compiled."""
-    step, at, late = STEPS[name](), [], 0.0
+    step, others, late = STEPS[name](), [], 0.0
     (wf.zeros(3) + 1).realize()
+    start = statistics["built"]
     for number, size in enumerate(sizes):
         before, started = statistics["built"], time.perf_counter()
         result = step(size)
         wf.realize(*(result if isinstance(result, list) else [result]))
-        if statistics["built"] > before:
-            at.append(size)
-            late += (time.perf_counter() - started) if number > 1 else 0.0
-    others = ", ".join(f"{b} x {t}" for b, t in at[2:]) or "no other size"
+        if number > 1 and statistics["built"] > before:
+            others.append("{} x {}".format(*size))
+            late += time.perf_counter() - started
+    said = f"{statistics['built'] - start} programs of {len(sizes)} sizes"
     print(
-        f"{name:10s} {len(at)} programs of {len(sizes)} sizes: the first two and {others}", end=""
+        f"{name:10s} {said}; after the second: {', '.join(others) or 'none'}, {late:.2f} s",
+        flush=True,
     )
-    print(f"; {late:.2f} s at those", flush=True)
 
 
 def main() -> None:
