@@ -19,8 +19,10 @@ from ..graph.op import ELEMENTWISE, VIEWS, Op
 from ..symbolic.integer import Symbolic
 from ..symbolic.questions import has_several
 from .align import Form, Outer, identity_axes
+from .groups import Group
 from .kernel import Unit, domain
 from .reason import Reason, Rule
+from .sum_order import has_order
 
 # fewer would leave too few chunks, or chunks of so few rows that partial sums are half of the
 # traffic
@@ -132,6 +134,21 @@ def sums_columns(u: Unit, kept: Outer | None) -> bool:
     order?"""
     rows = summed_vars(u)
     return bool(rows) and bool(kept) and (*rows, *(kept or ())) == u.inner_vars(())
+
+
+def has_column_sums(g: Group) -> bool:
+    """Has it column sums whose order matters, and no contraction?"""
+    return g.form.anchor is None and any(
+        u.node.op is Op.REDUCE
+        and has_order(u.node.arg[0], u.node.dtype)
+        and sums_columns(u, g.form.outer.get(u))
+        for u in g.units
+    )
+
+
+def near_column_sums(*groups: Group) -> bool:
+    """May what these merge with decide which kernel such sums join, and so their order?"""
+    return any(has_column_sums(h) for g in groups for h in (g, *g.neighbours))
 
 
 def _reads_rows(u: Unit, rows: Outer, inside: Mapping[Node, Unit], known: Form) -> bool:

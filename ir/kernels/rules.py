@@ -8,7 +8,7 @@ are what such a kernel keeps to besides. A rule is explained in reason.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 from ..graph.op import ELEMENTWISE, Op
@@ -17,7 +17,7 @@ from ..symbolic.integer import Symbolic
 from ..symbolic.questions import is_below, text, value_of
 from .align import Form, Outer, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import with_epilogue
-from .column_sums import refuse_columns, turned
+from .column_sums import near_column_sums, refuse_columns, turned
 from .groups import Fusion, Group
 from .kernel import MIN_PARALLEL, Unit, cost, domain
 from .pooled_epilogue import refuse_epilogue
@@ -237,12 +237,20 @@ def _like_maps(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     uneven = sum(len(extents) != new for extents in old)
     if not uneven or any(u.node.op is Op.REDUCE for u in form.running):
         return None
-    if uneven == 1 and all(is_below(_row(u, form), SHORT_ROW + 1) for u in form.running):
+    rows = [_row(u, form) for u in form.running]
+    if uneven == 1 and _are_short(rows, lambda: near_column_sums(a, b)):
         return None
     return Reason(
         Rule.MISALIGNED,
         f"maps over {list(old[0])} and {list(old[1])} do not index each other alike",
     )
+
+
+def _are_short(rows: Sequence[int], matters: Callable[[], bool]) -> bool:
+    """May their steps stand in a row? Asks where that matters to the order of sums."""
+    if any(isinstance(row, Symbolic) for row in rows) and matters():
+        return all(row <= SHORT_ROW for row in rows)
+    return all(is_below(row, SHORT_ROW + 1) for row in rows)
 
 
 def _row(u: Unit, form: Form) -> int:

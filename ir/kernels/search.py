@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..graph.graph import Node
-from ..graph.op import ELEMENTWISE, Op
+from ..graph.op import ELEMENTWISE
 from ..graph.order import Order
 from ..symbolic.questions import is_unknown, value_of
 from .align import Outer, extended
-from .column_sums import sums_columns
+from .column_sums import has_column_sums
 from .groups import Fusion, Group
 from .kernel import Unit
 from .reason import Reason
 from .rules import MAX_BUFFERS, legal
-from .sum_order import has_order
 
 
 def merged(f: Fusion) -> list[Group]:
@@ -62,22 +61,12 @@ class Candidate(NamedTuple):
     def may_join_sums(self) -> bool:
         """May it bring column sums into a kernel of rows, where they have an order of their own?"""
         groups = (self.g, self.h)
-        return all(g.form.anchor is None for g in groups) and any(map(_has_column_sums, groups))
+        return all(g.form.anchor is None for g in groups) and any(map(has_column_sums, groups))
 
     def precedes(self, other: Candidate) -> bool:
         """Does it come first at all sizes? Asks."""
         ties = (self.last, self.low, self.high) < (other.last, other.low, other.high)
         return self.saved >= other.saved if ties else self.saved > other.saved
-
-
-def _has_column_sums(g: Group) -> bool:
-    """Has it column sums whose order matters, and no contraction?"""
-    return g.form.anchor is None and any(
-        u.node.op is Op.REDUCE
-        and has_order(u.node.arg[0], u.node.dtype)
-        and sums_columns(u, g.form.outer.get(u))
-        for u in g.units
-    )
 
 
 class Candidates:
@@ -134,8 +123,8 @@ class Candidates:
     def _may_be_columns(self, rows: Group, sums: Group) -> bool:
         """May one group join another as sums over its rows?"""
         if (
-            not _has_column_sums(sums)
-            or _has_column_sums(rows)
+            not has_column_sums(sums)
+            or has_column_sums(rows)
             or value_of(self.saved(rows, sums)) <= 0
         ):
             return False
