@@ -13,7 +13,7 @@ from functools import partial
 
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, Strides, lower_all
 from ..errors import DeviceError
-from ..ir.graph.graph import Node
+from ..ir.graph.graph import Node, toposort
 from ..ir.graph.op import Op
 from ..ir.graph.site import NOWHERE, keeping_sites, located, provenance
 from ..ir.kernels.fuse import Fused
@@ -45,6 +45,7 @@ from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, ValueLayout
 from ..ir.program.region_step import Body, RegionStep, anew, layouts
+from ..ir.symbolic.decisions import require_several
 from ..ir.symbolic.scope import Scope
 from ..runtime.memory.devices import CPU
 from ..runtime.runnable import Runnable
@@ -214,6 +215,8 @@ def _lowered(
         "rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped
     )
     apart = passes.graph("distinct outputs", distinct, masked)
+    if scope is not None:
+        require_several({d for n in toposort(apart) for d in n.shape})
 
     parts = passes.step("parts", in_parts, apart, [n for n, _ in checks.late], strides)
     if not strict:

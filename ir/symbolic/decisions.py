@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from .integer import NotSymbolicHere, NotSymbolicUnless, Symbolic, terms_of
-from .questions import is_unknown
-from .scope import Condition, Quotient, scope_of, symbols_of
+from .questions import is_unknown, text, value_of
+from .scope import LEAST, Condition, Quotient, scope_of, symbols_of
 
 T = TypeVar("T")
 
@@ -43,6 +43,14 @@ def require_as_known(
     wanted = scope.settle(known, text)
     if wanted != found:
         raise divided_in(of) or NotSymbolicHere(text(wanted))
+
+
+def require_several(extents: Iterable[int]) -> None:
+    """Requires of sizes that axes of unknown extents have several elements: one of a single element
+    has no part in the order of a sum. Raises NotSymbolicHere where one has fewer at hand."""
+    for extent in filter(is_unknown, extents):
+        if extent < LEAST:
+            raise NotSymbolicHere(f"an axis of {text(extent)} elements has {value_of(extent)}")
 
 
 def ask_residue(difference: int) -> None:

@@ -363,6 +363,34 @@ def test_sums_over_few_rows_join_a_kernel_at_the_sizes_at_which_they_do_alone() 
     assert compiled(case, (4, 17, 31, 12, 24)) <= 3
 
 
+def test_maps_of_rows_of_few_elements_join_where_they_do_alone() -> None:
+    """Before the sums over rows that they follow, so that these join other kernels."""
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        m, n = size
+        x, weights = random(m, n).requires_grad_(), random(m, n)
+        normalised = F.layer_norm(x.T, (m,)).T
+        total = F.avg_pool1d(normalised, 2).max(-1) @ weights
+        (slopes,) = wf.grad((total * total).sum(), [x])
+        wf.realize(total, slopes)
+        return slopes
+
+    assert compiled(case, ((31, 3), (64, 65), (64, 100), (257, 5))) <= 4
+
+
+def test_a_slice_of_one_element_is_none_of_several() -> None:
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        n, m = size
+        x = random(n, 2).requires_grad_()
+        shifted = wf.pad(x, ((1, 0), (0, 0)))[:-1]
+        made, total = shifted @ random(2, m), x.sum()
+        (slopes,) = wf.grad((total * total) + (made * made).sum(), [x])
+        wf.realize(total, made, slopes)
+        return slopes
+
+    assert compiled(case, ((7, 9), (2, 16), (16, 64), (65, 31))) <= 4
+
+
 def test_sums_over_rows_merge_first_with_what_saves_most_at_each_size() -> None:
     """With what reads the rows, too, or with the slopes of another maximum of the columns."""
 
