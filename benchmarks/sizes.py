@@ -6,7 +6,7 @@ many programs were compiled, at which sizes, and the time that was spent on it.
 
 Batches are of 1 to 257, lengths of 1 to 512; a sixth of the batches for transformers, whose
 attention takes long. The second size is the last at which anything should be compiled, but for axes
-of one element, batches of less than five and lengths of less than eight.
+of one element and lengths of less than eight.
 """
 
 from __future__ import annotations

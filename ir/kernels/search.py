@@ -11,8 +11,8 @@ from ..graph.graph import Node
 from ..graph.op import ELEMENTWISE
 from ..graph.order import Order
 from ..symbolic.questions import is_unknown, value_of
-from .align import Outer, extended
-from .column_sums import has_column_sums
+from .align import Form, Outer, extended
+from .column_sums import has_column_sums, turned
 from .groups import Fusion, Group
 from .kernel import Unit
 from .reason import Reason
@@ -117,8 +117,13 @@ class Candidates:
         joining = {g for g in kept.neighbours if self._may_be_columns(kept, g)}
         for other in self.heap:
             apart = kept not in (other.g, other.h) and other.is_current
-            if apart and not joining.isdisjoint((other.g, other.h)):
+            if apart and not joining.isdisjoint((other.g, other.h)) and self._ends_joining(other):
                 pair.precedes(other)
+
+    def _ends_joining(self, pair: Candidate) -> bool:
+        """Would column sums that merge, as with maps of them, be none any more?"""
+        form = self._form(pair.g, pair.h)
+        return not isinstance(form, Reason) and turned(form) is None
 
     def _may_be_columns(self, rows: Group, sums: Group) -> bool:
         """May one group join another as sums over its rows?"""
@@ -128,9 +133,12 @@ class Candidates:
             or value_of(self.saved(rows, sums)) <= 0
         ):
             return False
-        a, b = (rows, sums) if self.f.edges(rows, sums) else (sums, rows)
-        form = legal(self.f, a, b)
+        form = self._form(rows, sums)
         return not isinstance(form, Reason) and bool(form.columns)
+
+    def _form(self, g: Group, h: Group) -> Form | Reason:
+        """Of both as one kernel, whichever comes first."""
+        return legal(self.f, *((g, h) if self.f.edges(g, h) else (h, g)))
 
     def saved(self, a: Group, b: Group) -> int:
         """Bytes of stores and loads that merging avoids."""
