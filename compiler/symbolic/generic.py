@@ -8,16 +8,17 @@ that size alone. So it has the same order of sums and the same memory, and nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.graph.graph import Node, toposort
 from ...ir.graph.op import ELEMENTWISE
 from ...ir.graph.region import Loop
 from ...ir.symbolic.decisions import ask_residue
+from ...ir.symbolic.guard import Guard, implies
 from ...ir.symbolic.integer import Symbolic
 from ...ir.symbolic.questions import text
-from ...ir.symbolic.scope import LEAST, Condition, Guard
+from ...ir.symbolic.scope import LEAST, Condition
 from ..backends.kinds import current_backend
 from ..compile import Compiled, build
 from ..structure import Structure
@@ -50,7 +51,7 @@ class Generic:
         shapes |= dict.fromkeys(f"{text(n)} iterations" for n in self._lengths())
         scope = self.formulas.scope
         symbols = ", ".join(f"{s} >= {LEAST}" for s in scope.values)
-        guards = dict.fromkeys(str(g) for g in scope.guards if not _always_holds(g))
+        guards = dict.fromkeys(str(g) for g in scope.guards if not _goes_without(g, scope.guards))
         where = f" where {', '.join(guards)}" if guards else ""
         return f"a program of {', '.join(shapes) or 'constants'} serves {symbols}{where}"
 
@@ -67,11 +68,13 @@ class Generic:
         return replace(self.compiled, program=program, kernel_keys=keys, executable=executable)
 
 
-def _always_holds(guard: Guard | Condition) -> bool:
-    """Does it exclude nothing but sizes that no memory has?"""
-    if not isinstance(guard, Guard) or guard.relation != "<=":
+def _goes_without(guard: Guard | Condition, others: Iterable[Guard | Condition]) -> bool:
+    """Does it exclude nothing but sizes that no memory has, or that another one excludes, too?"""
+    if not isinstance(guard, Guard):
         return False
-    return dict(guard.what.terms).get((), 0) < -LARGEST
+    if guard.relation == "<=" and dict(guard.what.terms).get((), 0) < -LARGEST:
+        return True
+    return any(isinstance(g, Guard) and g is not guard and implies(g, guard) for g in others)
 
 
 def generic(first: Structure, second: Structure, parts: Apart, found: Formulas) -> Generic:

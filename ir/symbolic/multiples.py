@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import gcd, lcm
 
+from .guard import Guard, guard_of
 from .integer import Symbolic, of_atom, polynomial, terms_of
 from .polynomial import Atom
-from .questions import is_same
-from .scope import Condition, Guard, Quotient
+from .scope import Condition, Quotient
 
 
 def multiples(guards: Iterable[Guard | Condition]) -> dict[Atom, int]:
@@ -29,7 +29,10 @@ def _divided(what: Symbolic) -> Iterable[tuple[Atom, int]]:
     """The symbol that a remainder divides, `6*n - 4*(6*n // 4)`, and by what: 2."""
     for q in (q for atoms, _ in what.terms for q in atoms if isinstance(q, Quotient)):
         ((atoms, factor), *others) = terms_of(q.of)
-        if not others and len(atoms) == 1 and isinstance(q.by, int) and is_same(what, q.of % q.by):
+        if others or len(atoms) != 1 or not isinstance(q.by, int):
+            continue
+        rest = q.of % q.by
+        if isinstance(rest, Symbolic) and guard_of(rest, "==") == Guard(what, "=="):
             yield atoms[0], q.by // gcd(factor, q.by)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from .guard import Guard, guard_of
 from .integer import (
     RELATIONS,
     NotSymbolicHere,
@@ -26,24 +27,6 @@ LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has n
 OPPOSITE = {">": "<=", "==": "!="}
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Guard:
-    """How `what` compares with 0, for the values that a program serves."""
-
-    what: Symbolic
-    relation: str  # one of RELATIONS
-
-    @property
-    def holds(self) -> bool:
-        """For the values that the symbols have."""
-        return RELATIONS[self.relation](self.what.value)
-
-    def __str__(self) -> str:
-        positive = {m: c for m, c in self.what.terms if c > 0}
-        negative = {m: -c for m, c in self.what.terms if c < 0}
-        return f"{text_of(positive)} {self.relation} {text_of(negative)}"
 
 
 Asked = dict["Guard | Condition", None]
@@ -189,16 +172,19 @@ class Scope(Answers):
             return certain
         if here and relation == "==" and self.asked is None and not self.of_kernel:
             _refuse_one(difference)
-        guard = Guard(difference, relation if here else OPPOSITE[relation])
-        (self.guards if self.asked is None else self.asked)[guard] = None
+        self._note(guard_of(difference, relation if here else OPPOSITE[relation]))
         return here
 
     def read(self, x: Symbolic) -> int:
         """The value of an integer."""
         value = x.value
         if self.asked is not None:
-            self.asked[Guard(x - value, "==")] = None
+            self._note(guard_of(x - value, "=="))
         return value
+
+    def _note(self, guard: Guard | None) -> None:
+        if guard is not None:
+            (self.guards if self.asked is None else self.asked)[guard] = None
 
 
 def proven(difference: Symbolic, relation: str) -> bool | None:

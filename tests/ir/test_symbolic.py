@@ -4,16 +4,24 @@ leaks as a number."""
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from weft.ir.symbolic.decisions import ask_residue
-from weft.ir.symbolic.integer import NotSymbolic, NotSymbolicHere, NotSymbolicUnless, Symbolic
+from weft.ir.symbolic.guard import Guard, guard_of, implies
+from weft.ir.symbolic.integer import (
+    RELATIONS,
+    NotSymbolic,
+    NotSymbolicHere,
+    NotSymbolicUnless,
+    Symbolic,
+)
 from weft.ir.symbolic.multiples import factored, multiples
 from weft.ir.symbolic.questions import at_least, is_below, is_same, value_of
-from weft.ir.symbolic.scope import LEAST, Guard, Scope, estimated
+from weft.ir.symbolic.scope import LEAST, Scope, estimated, proven
 
 VALUES = [(64, 10), (2, 2), (7, 33), (97, 5), (3, 100)]
 LEAVES = st.one_of(st.sampled_from(["n", "m"]), st.integers(-9, 99))
@@ -138,13 +146,51 @@ def test_guards_say_what_was_asked() -> None:
     assert Guard(2 * n - m - 118, "==") in scope.guards
 
 
+@given(
+    a=st.integers(-6, 6).filter(bool),
+    b=st.integers(-6, 6),
+    c=st.integers(-12, 12),
+    relation=st.sampled_from(list(RELATIONS)),
+)
+def test_guards_of_one_form_say_the_same(a: int, b: int, c: int, relation: str) -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 3), scope.symbol("m", 2)
+    asked = a * n * m + b * n + c
+    assume(proven(asked, ">" if relation in "<=>" else "==") is None)
+    guard = guard_of(asked, relation)
+    for values in product(range(2, 9), repeat=2):
+        with scope.at(values):
+            holds = RELATIONS[relation](asked.value)
+            assert holds is (guard.holds if guard else relation == "!=")
+
+
+def test_guards_have_one_form() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 5), scope.symbol("m", 9)
+    assert m > 4 and m >= 5 and 100 * n * m > 400 * n and n * m >= 1 + 4 * n
+    assert 3 * m < 1000 and m <= 333 and 6 * m != 7 and n * m != 4 * n + 1
+    assert [*map(str, scope.guards)] == ["m > 4", "m <= 333"]
+
+
+def test_guards_that_others_imply() -> None:
+    scope = Scope()
+    n = scope.symbol("n", 5)
+    above, below = guard_of(n - 4, ">"), guard_of(n - 8, "<=")
+    assert implies(above, guard_of(n - 3, ">")) and implies(above, guard_of(n - 4, "!="))
+    assert implies(below, guard_of(n - 9, "<=")) and implies(below, guard_of(n - 9, "!="))
+    for left in (guard_of(n - 5, ">"), guard_of(n - 5, "!="), guard_of(n - 8, "!="), below):
+        assert not implies(above, left)
+    for left in (guard_of(n - 7, "<="), guard_of(n - 8, "!="), above):
+        assert not implies(below, left)
+
+
 def test_a_guard_that_leaves_one_size_is_refused_but_in_a_kernel() -> None:
     scope = Scope()
     n = scope.symbol("n", 64)
     with pytest.raises(NotSymbolicHere):
         bool(2 * n == 128)
     answer, guards = scope.apart(lambda: 2 * n == 128)
-    assert answer and [*map(str, guards)] == ["2*n == 128"] and not scope.guards
+    assert answer and [*map(str, guards)] == ["n == 64"] and not scope.guards
 
 
 def test_estimates_take_no_difference_of_sizes_for_nothing() -> None:
