@@ -172,19 +172,19 @@ class Scope(Answers):
             return certain
         if here and relation == "==" and self.asked is None and not self.of_kernel:
             _refuse_one(difference)
-        self._note(guard_of(difference, relation if here else OPPOSITE[relation]))
+        relation = relation if here else OPPOSITE[relation]
+        if self.asked is not None:
+            self.asked[Guard(difference, relation)] = None
+        elif (guard := guard_of(difference, relation)) is not None:
+            self.guards[guard] = None
         return here
 
     def read(self, x: Symbolic) -> int:
         """The value of an integer."""
         value = x.value
         if self.asked is not None:
-            self._note(guard_of(x - value, "=="))
+            self.asked[Guard(x - value, "==")] = None
         return value
-
-    def _note(self, guard: Guard | None) -> None:
-        if guard is not None:
-            (self.guards if self.asked is None else self.asked)[guard] = None
 
 
 def proven(difference: Symbolic, relation: str) -> bool | None:
