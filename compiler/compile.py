@@ -216,7 +216,7 @@ def _lowered(
     )
     apart = passes.graph("distinct outputs", distinct, masked)
     if scope is not None:
-        require_several({d for n in toposort(apart) for d in n.shape})
+        require_several(dict.fromkeys(d for n in toposort(apart) for d in n.shape))
 
     parts = passes.step("parts", in_parts, apart, [n for n, _ in checks.late], strides)
     if not strict:

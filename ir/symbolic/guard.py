@@ -56,15 +56,14 @@ def guard_of(difference: Symbolic, relation: str) -> Guard | None:
     terms = dict(difference.terms)
     const = terms.pop((), 0)
     factor, common = gcd(*terms.values()), _common_atoms(terms)
-    least = factor * prod(int(a.bounds[0]) for a in common.elements())
-    # where what is left decides: x*n + const, which is n or more apart from const but for x = 0
-    decides = -least < const <= least
+    step = factor * prod(int(a.bounds[0]) for a in common.elements())  # at least, of the terms
+    is_near = -step < const <= step  # to 0: then the sign of what is left decides
     if relation in ("==", "!="):
-        if const % factor or 0 < abs(const) < least:
+        if const % factor or 0 < abs(const) < step:
             return None
-        decides = not const
-    left = {_without(m, common) if decides else m: c // factor for m, c in terms.items()}
-    what = Symbolic(left) - (-const // (least if decides else factor))
+        is_near = not const
+    left = {_without(m, common) if is_near else m: c // factor for m, c in terms.items()}
+    what = Symbolic(left) - (-const // (step if is_near else factor))
     if not isinstance(what, Symbolic):
         return None
     return _with_positive(what, relation)
