@@ -18,7 +18,7 @@ from ...ir.loops.loop import Buf
 from ...ir.symbolic.integer import NotSymbolic, Symbolic
 from ...ir.symbolic.polynomial import Atom
 from ...ir.symbolic.questions import is_below
-from ...ir.symbolic.scope import Quotient
+from ...ir.symbolic.quotient import Quotient
 from .naming import Naming
 from .values import Val, integer, lanes_of, picks, suffix, vector_literal, vector_type
 

@@ -16,7 +16,8 @@ from typing import Any
 from ...ir.symbolic.integer import Symbolic, polynomial, terms_of
 from ...ir.symbolic.polynomial import Atom
 from ...ir.symbolic.questions import value_of
-from ...ir.symbolic.scope import LEAST, Quotient, Scope, Symbol, is_symbol, symbols_of
+from ...ir.symbolic.quotient import Quotient
+from ...ir.symbolic.scope import LEAST, Scope, Symbol, is_symbol, symbols_of
 from .extents import Apart
 
 NAMES = "nmklpqrst"

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from .integer import NotSymbolic
 from .polynomial import Atom, Bounds
-from .scope import Scope, proven
+from .proofs import proven
+from .scope import Scope
 
 
 class Argument(Atom):

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from .integer import NotSymbolicHere, NotSymbolicUnless, Symbolic, terms_of
 from .questions import is_unknown, text, value_of
-from .scope import LEAST, Condition, Quotient, scope_of, symbols_of
+from .quotient import Quotient
+from .scope import LEAST, Condition, scope_of, symbols_of
 
 T = TypeVar("T")
 

@@ -1,8 +1,9 @@
 """A guard: how an integer compares with 0. In: what was asked and not proven. Out: the same in one
 form for all that ask for as much.
 
-    8*n*m > 32*n    ->    m > 4
-    5 <= m          ->    m > 4
+    8*n*m > 32*n        ->    m > 4
+    5 <= m              ->    m > 4
+    (m + 7) // 8 <= 1   ->    m <= 8
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from operator import and_
 
 from .integer import RELATIONS, Symbolic
 from .polynomial import Atom, Monomial, ordered, text_of
+from .quotient import Quotient
 
 TURNED = {">": "<=", "<=": ">"}  # relations of 1 - x where x has these
 
@@ -66,7 +68,23 @@ def guard_of(difference: Symbolic, relation: str) -> Guard | None:
     what = Symbolic(left) - (-const // (step if is_near else factor))
     if not isinstance(what, Symbolic):
         return None
+    undivided = _undivided(what) if relation in TURNED else None
+    if isinstance(undivided, Symbolic):
+        return guard_of(undivided, relation)
     return _with_positive(what, relation)
+
+
+def _undivided(what: Symbolic) -> int | None:
+    """What is above 0 where a quotient by a number is, plus or less a constant: x // 8 is above 2
+    from x = 24 on."""
+    terms = dict(what.terms)
+    const = terms.pop((), 0)
+    ((atoms, factor), *others) = terms.items()
+    q = atoms[0]
+    if others or len(atoms) > 1 or not isinstance(q, Quotient) or isinstance(q.by, Symbolic):
+        return None
+    # factor is 1 or -1, as others were divided away
+    return q.of - (1 - const) * q.by + 1 if factor > 0 else const * q.by - q.of
 
 
 def _with_positive(what: Symbolic, relation: str) -> Guard:

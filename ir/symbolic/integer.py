@@ -7,7 +7,18 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .polynomial import Answers, Atom, Bounds, Monomial, Terms, bounds, divided, ordered, text_of
+from .polynomial import (
+    Answers,
+    Atom,
+    Bounds,
+    Monomial,
+    Terms,
+    bounds,
+    divided,
+    exact_quotient,
+    ordered,
+    text_of,
+)
 
 if TYPE_CHECKING:
     Base = int  # so that whatever takes an extent takes a symbolic one
@@ -279,6 +290,8 @@ def _floor_divided(x: int, by: int) -> int:
     """x // by: what divides exactly as a polynomial, a Quotient of the rest."""
     if not isinstance(by, Symbolic):
         return _divided_by(x, by)
+    if len(by.terms) > 1 and (found := exact_quotient(terms_of(x), by.terms)) is not None:
+        return _of(found)
     whole: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for m, c in terms_of(x):

@@ -12,7 +12,8 @@ from math import gcd, lcm
 from .guard import Guard, guard_of
 from .integer import Symbolic, of_atom, polynomial, terms_of
 from .polynomial import Atom
-from .scope import Condition, Quotient
+from .quotient import Quotient
+from .scope import Condition
 
 
 def multiples(guards: Iterable[Guard | Condition]) -> dict[Atom, int]:

@@ -104,6 +104,29 @@ def divided(m: Monomial, c: int, by: Terms) -> tuple[Monomial, int] | None:
     return None if c % d else (tuple(left), c // d)
 
 
+def exact_quotient(x: Terms, by: Terms) -> dict[Monomial, int] | None:
+    """x / by where that is a polynomial with whole coefficients, by long division."""
+    left, found = dict(x), dict[Monomial, int]()
+    first = min(by, key=_rank)
+    while left:
+        part = divided(*min(left.items(), key=_rank), [first])
+        if part is None:
+            return None
+        found[part[0]] = part[1]
+        for m, c in by:
+            both = ordered((*part[0], *m))
+            left[both] = left.get(both, 0) - part[1] * c
+            if not left[both]:
+                del left[both]
+    return found
+
+
+def _rank(term: tuple[Monomial, int]) -> tuple[int, list[int]]:
+    """The leading term comes first: graded lexicographic order, which products keep."""
+    atoms = term[0]
+    return -len(atoms), [a.number for a in atoms]
+
+
 def bracketed(text: str) -> str:
     """As a factor."""
     return text if text.strip("()").isalnum() else f"({text})"

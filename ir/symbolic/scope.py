@@ -11,24 +11,19 @@ from functools import partial
 from typing import Any, TypeVar
 
 from .guard import Guard, guard_of
-from .integer import (
-    RELATIONS,
-    NotSymbolicHere,
-    Symbolic,
-    atom_of,
-    of_atom,
-    terms_of,
-)
-from .polynomial import UNKNOWN, Answers, Atom, Bounds, bounds, bracketed, text_of
+from .integer import RELATIONS, NotSymbolicHere, Symbolic, atom_of, of_atom, terms_of
+from .polynomial import Answers, Atom, Bounds
+from .proofs import proven
 from .questions import is_below, is_same
+from .quotient import Quotient
 
 MOST_KNOWN = 128  # ways of a Condition
 LEAST = 2  # value of a symbol: an axis of 1 repeats its element, one of 0 has none
+# numbers of atoms, behind those of symbols
+FIRST_QUOTIENT, FIRST_CHOSEN = 1_000_000, 2_000_000
 OPPOSITE = {">": "<=", "==": "!="}
 
 T = TypeVar("T")
-
-
 Asked = dict["Guard | Condition", None]
 
 
@@ -103,7 +98,8 @@ class Scope(Answers):
             low, high = x.bounds
             if low // by == high // by:
                 return int(low // by)
-        return of_atom(self.quotients.setdefault((x, by), Quotient(x, by, self)))
+        made = Quotient(x, by, FIRST_QUOTIENT + len(self.quotients), self)
+        return of_atom(self.quotients.setdefault((x, by), made))
 
     @contextmanager
     def at(self, values: Sequence[int]) -> Iterator[None]:
@@ -187,38 +183,10 @@ class Scope(Answers):
         return value
 
 
-def proven(difference: Symbolic, relation: str) -> bool | None:
-    """How a difference compares with 0 for all values; None if it depends on them."""
-    found = _compared(difference.bounds, relation)
-    return _compared(_bounds_of_quotients(difference), relation) if found is None else found
-
-
 def _refuse_one(difference: Symbolic) -> None:
     atoms = {a for m, _ in difference.terms for a in m}
     if len(atoms) == 1 and isinstance(next(iter(atoms)), Symbol):
         raise NotSymbolicHere(f"{difference} is 0 at this size alone")
-
-
-def _compared(found: Bounds, relation: str) -> bool | None:
-    low, high = found
-    if relation == ">" and (low > 0 or high <= 0):
-        return low > 0
-    return False if relation == "==" and (low > 0 or high < 0) else None
-
-
-def _bounds_of_quotients(x: Symbolic) -> Bounds:
-    """Bounds where quotients by numbers meet what they are quotients of: 0 to 1 of n - 2*(n // 2),
-    since `by * (of // by)` is `of` less 0 to `by - 1`."""
-    quotients = {m[0]: c for m, c in x.terms if len(m) == 1 and isinstance(m[0], Quotient)}
-    known = {a: c for a, c in quotients.items() if not isinstance(a.by, Symbolic)}
-    if not known:
-        return UNKNOWN
-    by = math.lcm(*(a.by for a in known))
-    whole: int = by * (x - sum(c * of_atom(a) for a, c in known.items()))
-    whole += sum(c * by // a.by * a.of for a, c in known.items())
-    low, high = bounds(terms_of(whole))
-    less = [c * by // a.by * (a.by - 1) for a, c in known.items()]
-    return (low - sum(max(0, n) for n in less)) / by, (high - sum(min(0, n) for n in less)) / by
 
 
 class Symbol(Atom):
@@ -244,42 +212,6 @@ class Symbol(Atom):
         return self.name
 
 
-class Quotient(Atom):
-    """`of // by`, rounded down, where that is no polynomial."""
-
-    __slots__ = ("_bounds", "by", "of")
-
-    def __init__(self, of: int, by: int, scope: Scope) -> None:
-        self.of, self.by, self.scope = of, by, scope
-        self._bounds: Bounds | None = None
-        self.number = 1_000_000 + len(scope.quotients)
-
-    @property
-    def value(self) -> int:
-        """For the values at hand."""
-        of, by = (x.value if isinstance(x, Symbolic) else x for x in (self.of, self.by))
-        return of // by
-
-    @property
-    def bounds(self) -> Bounds:
-        """From those of the dividend."""
-        if self._bounds is None:
-            self._bounds = self._found_bounds()
-        return self._bounds
-
-    def _found_bounds(self) -> Bounds:
-        low, high = bounds(terms_of(self.of))
-        if isinstance(self.by, Symbolic):
-            if self.by.bounds[0] < 1:
-                return UNKNOWN
-            return (0, high) if low >= 0 else (low, -1 if high < 0 else max(high, 0))
-        return _floor(low, self.by), _floor(high, self.by)
-
-    def __repr__(self) -> str:
-        of, by = (text_of(dict(terms_of(x))) for x in (self.of, self.by))
-        return f"({bracketed(of)} // {bracketed(by)})"
-
-
 class Chosen(Atom):
     """A size that a schedule finds for the values of the symbols."""
 
@@ -288,7 +220,7 @@ class Chosen(Atom):
 
     def __init__(self, choice: Callable[[], int], least: int, most: float, scope: Scope) -> None:
         self.choice, self.least, self.most, self.scope = choice, least, most, scope
-        self.number = 2_000_000 + len(scope.chosen)
+        self.number = FIRST_CHOSEN + len(scope.chosen)
         self._known: tuple[tuple[int, ...], int] | None = None
 
     @property
@@ -312,10 +244,6 @@ class Chosen(Atom):
 
 def _is_equal(decision: Callable[[], T], wanted: T) -> bool:
     return decision() == wanted
-
-
-def _floor(x: float, by: int) -> float:
-    return x if math.isinf(x) else x // by
 
 
 def is_symbol(x: int) -> bool:

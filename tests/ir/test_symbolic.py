@@ -20,8 +20,9 @@ from weft.ir.symbolic.integer import (
     Symbolic,
 )
 from weft.ir.symbolic.multiples import factored, multiples
+from weft.ir.symbolic.proofs import proven
 from weft.ir.symbolic.questions import at_least, is_below, is_same, value_of
-from weft.ir.symbolic.scope import LEAST, Scope, estimated, proven
+from weft.ir.symbolic.scope import LEAST, Scope, estimated
 
 VALUES = [(64, 10), (2, 2), (7, 33), (97, 5), (3, 100)]
 LEAVES = st.one_of(st.sampled_from(["n", "m"]), st.integers(-9, 99))
@@ -138,6 +139,14 @@ def test_quotients_by_a_number_are_compared_without_guards() -> None:
     assert not scope.guards
 
 
+def test_products_of_polynomials_divide_exactly() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 7), scope.symbol("m", 12)
+    for a, b in ((m, 2 * n - 1), (250, 100 * n * m - 400 * n), (n - 2 * m + 3, m * m - n * m - 1)):
+        assert is_same(a * b // b, a) and is_same(-a * b // b, -a)
+    assert not is_same((m * (2 * n - 1) + 1) // (2 * n - 1), m) and not scope.guards
+
+
 def test_guards_say_what_was_asked() -> None:
     scope = Scope()
     n, m = scope.symbol("n", 64), scope.symbol("m", 10)
@@ -151,11 +160,14 @@ def test_guards_say_what_was_asked() -> None:
     b=st.integers(-6, 6),
     c=st.integers(-12, 12),
     relation=st.sampled_from(list(RELATIONS)),
+    is_quotient=st.booleans(),
 )
-def test_guards_of_one_form_say_the_same(a: int, b: int, c: int, relation: str) -> None:
+def test_guards_of_one_form_say_the_same(
+    a: int, b: int, c: int, relation: str, is_quotient: bool
+) -> None:
     scope = Scope()
     n, m = scope.symbol("n", 3), scope.symbol("m", 2)
-    asked = a * n * m + b * n + c
+    asked = a * ((n * m + b * n) // 5) + c if is_quotient else a * n * m + b * n + c
     assume(proven(asked, ">" if relation in "<=>" else "==") is None)
     guard = guard_of(asked, relation)
     for values in product(range(2, 9), repeat=2):
@@ -169,7 +181,8 @@ def test_guards_have_one_form() -> None:
     n, m = scope.symbol("n", 5), scope.symbol("m", 9)
     assert m > 4 and m >= 5 and 100 * n * m > 400 * n and n * m >= 1 + 4 * n
     assert 3 * m < 1000 and m <= 333 and 6 * m != 7 and n * m != 4 * n + 1
-    assert [*map(str, scope.guards)] == ["m > 4", "m <= 333"]
+    assert (m + 7) // 8 <= 41 and n // 3 >= 1
+    assert [*map(str, scope.guards)] == ["m > 4", "m <= 333", "m <= 328", "n > 2"]
 
 
 def test_guards_that_others_imply() -> None:

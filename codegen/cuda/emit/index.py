@@ -17,7 +17,7 @@ from ....ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ....ir.symbolic.integer import NotSymbolic, Symbolic
 from ....ir.symbolic.polynomial import Atom
 from ....ir.symbolic.questions import is_below, is_same
-from ....ir.symbolic.scope import Quotient
+from ....ir.symbolic.quotient import Quotient
 
 LIMIT = 1 << 32
 
