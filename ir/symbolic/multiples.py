@@ -12,6 +12,7 @@ from math import gcd, lcm
 from .guard import Guard, guard_of
 from .integer import Symbolic, of_atom, polynomial, terms_of
 from .polynomial import Atom
+from .questions import is_same
 from .quotient import Quotient
 from .scope import Condition
 
@@ -33,7 +34,8 @@ def _divided(what: Symbolic) -> Iterable[tuple[Atom, int]]:
         if others or len(atoms) != 1 or not isinstance(q.by, int):
             continue
         rest = q.of % q.by
-        if isinstance(rest, Symbolic) and guard_of(rest, "==") == Guard(what, "=="):
+        asked = guard_of(rest, "==") if isinstance(rest, Symbolic) else None
+        if asked is not None and is_same(what, asked.what):
             yield atoms[0], q.by // gcd(factor, q.by)
 
 

@@ -252,6 +252,13 @@ def test_guards_make_symbols_multiples() -> None:
             assert value_of(made) == 3 * values[0] * values[1] + values[1]
 
 
+def test_looking_for_multiples_asks_nothing() -> None:
+    scope = Scope()
+    n, m = scope.symbol("n", 64), scope.symbol("m", 10)
+    assert n // 4 + m == 26
+    assert not multiples(scope.guards) and [*map(str, scope.guards)] == ["m + (n // 4) == 26"]
+
+
 def test_texts_show_that_they_are_symbolic() -> None:
     n = Scope().symbol("n", 5)
     assert f"{n} {n * 2 - 3}" == "⟨n⟩ ⟨-3 + 2*n⟩" and f"{n:.1f}" == "5.0"
