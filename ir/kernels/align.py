@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from ..graph.graph import Node
 from ..graph.index import Var
 from ..graph.op import Op
-from ..symbolic.questions import value_of
 from .kernel import Unit, at_sub_axes, reads_of
 from .places import Read
 
@@ -85,14 +84,21 @@ def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int
 
 
 def shared_axes(a: Form, b: Form) -> set[tuple[int, int]]:
-    """Pairs of outer axes that are the same axis of the largest value both read."""
+    """Pairs of outer axes that are the same axis of the largest value both read. Asks about sizes
+    where another value has other pairs."""
     reads_a, reads_b = _by_base(a.outer), _by_base(b.outer)
-    shared = (base for base in reads_a if base in reads_b)
-    largest = max(shared, key=lambda n: value_of(n.nbytes))
-    pairs = [
-        same_axes(r, own, q, other) for r, own in reads_a[largest] for q, other in reads_b[largest]
-    ]
-    return set.intersection(*pairs)
+    pairs = {
+        base: set.intersection(
+            *(same_axes(r, own, q, other) for r, own in reads_a[base] for q, other in reads_b[base])
+        )
+        for base in reads_a
+        if base in reads_b
+    }
+    largest, *others = pairs
+    for n in others:
+        if pairs[n] != pairs[largest] and n.nbytes > largest.nbytes:
+            largest = n
+    return pairs[largest]
 
 
 def _by_base(units: Outers) -> dict[Node, list[tuple[Read, Outer]]]:
