@@ -688,6 +688,18 @@ def test_a_guard_is_told_once_and_only_where_memory_could_break_it() -> None:
     assert "9223372036854775807" not in note and note.count("4 sums of n terms") == 1
 
 
+def test_what_windows_ask_of_a_length_is_one_guard() -> None:
+    windows = [random(16, 8, reach) for reach in (3, 4)]
+
+    def case(size: tuple[int, int]) -> wf.Tensor:
+        x = random(size[0], 8, size[1])
+        return wf.concat([F.conv1d(x, w).relu().max(2) for w in windows], 1)
+
+    assert compiled(case, ((12, 20), (9, 33), (40, 10), (20, 6))) == 2
+    note = wf.explain(case((40, 10))).note
+    assert [g for g in note.split(" where ")[1].split(", ") if g.startswith("m ")] == ["m > 4"]
+
+
 def test_a_bad_index_in_a_loop_is_named_with_its_iteration() -> None:
     for t, n in ((6, 64), (9, 67), (7, 33)):
         table, places = random(n, 8), np.zeros((t, 4), np.int64)
