@@ -254,14 +254,18 @@ def _of_many_sizes(p: Problem, target: Target, tuning: Tuning, scope: Scope) -> 
     """The schedule that suits the sizes at hand, for all sizes around whose own schedule adds up in
     the same order."""
 
+    if_known = p.if_known()
+
     def order_here() -> str:
-        c = Contraction(p, target, tuning)
+        c = Contraction(if_known(), target, tuning)
         return _order(c, decide(CONTRACTIONS, c).name)
 
     order = scope.settle(order_here, lambda order: f"{p.kernel.name} adds up products {order}")
     c = Contraction(p, target, tuning)
     with scope.at_hand():
         decision = decide(CONTRACTIONS, c)
+        if _order(c, decision.name) != order:
+            raise NotSymbolicHere(f"products would be added up {order} if their axes were known")
         if decision.name == "outer" and isinstance(p.k, Symbolic):
             decision = decide([Schedule("packed", packed)], c)
     if decision.name == "dot":

@@ -12,8 +12,8 @@ tell (codegen/kernels/residues.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from ...ir.graph.graph import Node, const, node
@@ -133,6 +133,21 @@ class Problem:
             Store(place.buf, place.at(index), value)
             for place, index, value in self.epilogue(by, accumulated)
         ]
+
+    def if_known(self) -> Callable[[], Problem]:
+        """What gives the same with axes grouped as they would be if sizes were the numbers at
+        hand."""
+        by = self.itself
+        term = [self.factor(f, by) for f in self.product.src]
+        results = self.epilogue(by, node(Op.MUL, term))
+        nodes = postorder([*term, *(value for _, _, value in results)])
+        stored = [place.at(at) for place, at, _ in results]
+        roles = ("batch", "rows") if self.pooled else ("batch", "rows", "lanes")
+        merging = [r for r in roles if loop_axes.may_merge(getattr(self, r), nodes, stored)]
+        return lambda: replace(
+            self,
+            **{r: loop_axes.groups_if_known(getattr(self, r), nodes, stored) for r in merging},
+        )
 
     def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
         """Every index at which the factors and the epilogue read and write."""

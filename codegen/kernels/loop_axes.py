@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from ...ir.graph.dtype import DType
@@ -133,6 +134,27 @@ def collapse_of_sum(
         lambda sizes: f"a sum over {len(axes)} axes has {len(sizes)} loops",
     )
     return groups
+
+
+def may_merge(groups: Sequence[list[Var]], nodes: Sequence[Node], stored: Sequence[Index]) -> bool:
+    """Does it depend on sizes whether more axes are walked as one?"""
+    walked = [*(i for n in nodes for i in indices(n)), *stored]
+    inner = [v.extent for g in groups for v in g][1:]
+    numbers = [*inner, *(c for i in walked for _, c in i.terms)]
+    return len(groups) > 1 and any(isinstance(n, Symbolic) for n in numbers)
+
+
+def groups_if_known(
+    groups: Sequence[list[Var]], nodes: Sequence[Node], stored: Sequence[Index]
+) -> list[list[Var]]:
+    """The groups as they would be if all sizes were the numbers that they are at hand."""
+    axes = [v for g in groups for v in g]
+    used = [v for n in nodes for v in variables(n)]
+    known = _known([*axes, *used, *(v for i in stored for v in i.vars())])
+    by = {v: var(w) for v, w in known.items()}
+    here = [*_at_hand(nodes, known), *(i.at_hand(by) for i in stored)]
+    left = iter(axes)
+    return [[*islice(left, len(g))] for g in collapse([known[v] for v in axes], here)]
 
 
 def _known(used: Iterable[Var]) -> dict[Var, Var]:
