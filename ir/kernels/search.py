@@ -46,6 +46,7 @@ class Candidate(NamedTuple):
 
     cost: int  # bytes saved at the sizes at hand, negative
     last: bool
+    places: tuple[int, int]  # of the first units
     low: int
     high: int
     g: Group
@@ -65,7 +66,7 @@ class Candidate(NamedTuple):
 
     def precedes(self, other: Candidate) -> bool:
         """Does it come first at all sizes? Asks."""
-        ties = (self.last, self.low, self.high) < (other.last, other.low, other.high)
+        ties = (self.last, self.places) < (other.last, other.places)
         return self.saved >= other.saved if ties else self.saved > other.saved
 
 
@@ -87,9 +88,11 @@ class Candidates:
             if at_hand > 0:
                 # of equals: what it writes is stored at once
                 last = g.form.anchor is not None or h.form.anchor is not None
+                first, second = sorted((g.units[0].position, h.units[0].position))
                 low, high = sorted((g.serial, h.serial))
                 self.has_symbols |= is_unknown(saved)
-                heapq.heappush(self.heap, Candidate(-at_hand, last, low, high, g, h, saved))
+                pair = Candidate(-at_hand, last, (first, second), low, high, g, h, saved)
+                heapq.heappush(self.heap, pair)
 
     def __iter__(self) -> Iterator[Candidate]:
         while self.heap:

@@ -378,6 +378,31 @@ def test_maps_of_rows_of_few_elements_join_where_they_do_alone() -> None:
     assert compiled(case, ((31, 3), (64, 65), (64, 100), (257, 5))) <= 4
 
 
+def test_rows_that_a_pool_skips_at_some_sizes_alone_are_added_up_as_there() -> None:
+    """Of 33 rows, every third of which a pool reads, batch and rows are one axis."""
+
+    def case(size: tuple[int, int, int]) -> wf.Tensor:
+        n, m, k = size
+        x = random(n, 1, m, k)
+        return F.avg_pool2d(x * (wf.arange(k) % 3 + 1), 2, 3) * 1.5
+
+    assert compiled(case, ((65, 8, 9), (300, 8, 9), (9, 33, 129), (9, 31, 17))) <= 4
+
+
+def test_equal_savings_come_in_the_order_of_the_graph() -> None:
+    """Not in one that follows from what merged before, as larger values do."""
+
+    def case(n: int) -> wf.Tensor:
+        x, y, w = random(30, 3).requires_grad_(), random(3, 16), random(16, n)
+        made = x @ y
+        out, mapped = made @ w, wf.fft.fft(made.reshape(3, 10, 16)).abs()
+        (slopes,) = wf.grad((out * out).sum() + (mapped * mapped).sum(), [x])
+        wf.realize(out, mapped, slopes)
+        return slopes
+
+    assert compiled(case, (300, 9, 129, 100)) <= 3
+
+
 def test_a_slice_of_one_element_is_none_of_several() -> None:
     def case(size: tuple[int, int]) -> wf.Tensor:
         n, m = size
