@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 from ...ir.graph.graph import Node, const, node
 from ...ir.graph.index import Index, Var, mask_of, unravel, var
@@ -144,10 +145,14 @@ class Problem:
         stored = [place.at(at) for place, at, _ in results]
         roles = ("batch", "rows") if self.pooled else ("batch", "rows", "lanes")
         merging = [r for r in roles if loop_axes.may_merge(getattr(self, r), nodes, stored)]
-        return lambda: replace(
-            self,
-            **{r: loop_axes.groups_if_known(getattr(self, r), nodes, stored) for r in merging},
-        )
+
+        def grouped() -> Problem:
+            groups: dict[str, Any] = {
+                r: loop_axes.groups_if_known(getattr(self, r), nodes, stored) for r in merging
+            }
+            return replace(self, **groups)
+
+        return grouped
 
     def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
         """Every index at which the factors and the epilogue read and write."""
