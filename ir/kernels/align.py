@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ..graph.graph import Node
 from ..graph.index import Var
 from ..graph.op import Op
+from ..symbolic.questions import has_several
 from .kernel import Unit, at_sub_axes, reads_of
 from .places import Read
 
@@ -84,8 +85,8 @@ def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int
 
 
 def shared_axes(a: Form, b: Form) -> set[tuple[int, int]]:
-    """Pairs of outer axes that are the same axis of the largest value both read. Asks about sizes
-    where another value has other pairs."""
+    """Pairs of outer axes that are the same axis of the largest value both read, of those with the
+    most axes. Asks about sizes where another value has other pairs."""
     reads_a, reads_b = _by_base(a.outer), _by_base(b.outer)
     pairs = {
         base: set.intersection(
@@ -96,9 +97,14 @@ def shared_axes(a: Form, b: Form) -> set[tuple[int, int]]:
     }
     largest, *others = pairs
     for n in others:
-        if pairs[n] != pairs[largest] and n.nbytes > largest.nbytes:
+        if pairs[n] != pairs[largest] and _is_larger(n, largest):
             largest = n
     return pairs[largest]
+
+
+def _is_larger(one: Node, other: Node) -> bool:
+    ranks = [sum(map(has_several, n.shape)) for n in (one, other)]
+    return one.nbytes > other.nbytes if ranks[0] == ranks[1] else ranks[0] > ranks[1]
 
 
 def _by_base(units: Outers) -> dict[Node, list[tuple[Read, Outer]]]:

@@ -8,7 +8,7 @@ are what such a kernel keeps to besides. A rule is explained in reason.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 
 from ..graph.op import ELEMENTWISE, Op
@@ -232,25 +232,19 @@ def _epilogue(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
 
 def _like_maps(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     """Maps alone share all of their axes; those of one group may have short ones besides, whose
-    steps stand in a row."""
+    steps stand in a row, unless that might decide which kernel column sums join: a length that is
+    not known is not short."""
     old, new = (a.form.extents, b.form.extents), len(form.extents)
     uneven = sum(len(extents) != new for extents in old)
     if not uneven or any(u.node.op is Op.REDUCE for u in form.running):
         return None
-    rows = [_row(u, form) for u in form.running]
-    if uneven == 1 and _are_short(rows, lambda: near_column_sums(a, b)):
+    is_short = uneven == 1 and all(is_below(_row(u, form), SHORT_ROW + 1) for u in form.running)
+    if is_short and not near_column_sums(a, b):
         return None
     return Reason(
         Rule.MISALIGNED,
         f"maps over {list(old[0])} and {list(old[1])} do not index each other alike",
     )
-
-
-def _are_short(rows: Sequence[int], matters: Callable[[], bool]) -> bool:
-    """May their steps stand in a row? Asks where that matters to the order of sums."""
-    if any(isinstance(row, Symbolic) for row in rows) and matters():
-        return all(row <= SHORT_ROW for row in rows)
-    return all(is_below(row, SHORT_ROW + 1) for row in rows)
 
 
 def _row(u: Unit, form: Form) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from ..graph.graph import Node
@@ -105,11 +106,14 @@ class Candidates:
         column sums are concerned: what they merge with first may decide their order."""
         if not self.has_symbols:
             return
+        ends = cache(self._ends_joining)
         for other in self.heap:
             if (
                 (other.g in (pair.g, pair.h) or other.h in (pair.g, pair.h))
                 and other.is_current
                 and (pair.may_join_sums or other.may_join_sums)
+                and ends(pair)
+                and ends(other)
             ):
                 pair.precedes(other)
 
@@ -124,7 +128,7 @@ class Candidates:
                 pair.precedes(other)
 
     def _ends_joining(self, pair: Candidate) -> bool:
-        """Would column sums that merge, as with maps of them, be none any more?"""
+        """May they merge, and not as column sums with maps of them, which might join as before?"""
         form = self._form(pair.g, pair.h)
         return not isinstance(form, Reason) and turned(form) is None
 
