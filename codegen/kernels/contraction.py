@@ -139,10 +139,7 @@ class Problem:
         """What gives the same with axes grouped as they would be if sizes were the numbers at
         hand."""
         by = self.itself
-        term = [self.factor(f, by) for f in self.product.src]
-        results = self.epilogue(by, node(Op.MUL, term))
-        nodes = postorder([*term, *(value for _, _, value in results)])
-        stored = [place.at(at) for place, at, _ in results]
+        nodes, stored = self.walked(by, [self.factor(f, by) for f in self.product.src])
         roles = ("batch", "rows") if self.pooled else ("batch", "rows", "lanes")
         merging = [r for r in roles if loop_axes.may_merge(getattr(self, r), nodes, stored)]
 
@@ -154,11 +151,21 @@ class Problem:
 
         return grouped
 
-    def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
-        """Every index at which the factors and the epilogue read and write."""
+    def walked(self, by: dict[Var, Index], factors: list[Node]) -> tuple[list[Node], list[Index]]:
+        """What evaluates the factors and the epilogue, and where results are stored; of a pool the
+        factors, and all places that they are read at: windows must stay affine."""
+        if self.pooled:
+            box = box_of(self.lane_factor, self.coordinates(by))
+            assert box is not None, "pooled results of a contraction without windows"
+            return postorder(factors), [*box.at]
         stored = self.epilogue(by, node(Op.MUL, factors))
-        read = [i for n in postorder([*factors, *(v for _, _, v in stored)]) for i in indices(n)]
-        return read + [place.at(at) for place, at, _ in stored]
+        nodes = postorder([*factors, *(value for _, _, value in stored)])
+        return nodes, [place.at(at) for place, at, _ in stored]
+
+    def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
+        """Every index at which these read and write."""
+        nodes, stored = self.walked(by, factors)
+        return [i for n in nodes for i in indices(n)] + stored
 
 
 def groups_extent(groups: AxisGroups) -> int:
@@ -197,7 +204,7 @@ def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     lane_side = int(c.kept[-1] in only[1]) if p.pooled else _lane_side(p, by, only, term)
     rows, lanes = only[1 - lane_side], only[lane_side]
     p.row_factor, p.lane_factor = p.product.src[1 - lane_side], p.product.src[lane_side]
-    accesses = _windowed_accesses(p, by, term) if p.pooled else p.accesses(by, term)
+    accesses = p.accesses(by, term)
     batch = [v for v in c.kept if v not in rows and v not in lanes]
     p.width = lane_width(term, target)
     p.batch = loop_axes.collapse(batch, accesses)
@@ -208,14 +215,6 @@ def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     if p.pooled:  # a window is part of an axis, so that each axis is one
         p.lanes = [axis for sub in p.anchor.kept() if (axis := [v for v in sub if v in lanes])]
     return p
-
-
-def _windowed_accesses(p: Problem, by: dict[Var, Index], term: list[Node]) -> list[Index]:
-    """Every index at which the factors are read, also that of a prologue: windows must stay
-    affine."""
-    box = box_of(p.lane_factor, p.coordinates(by))
-    assert box is not None, "pooled results of a contraction without windows"
-    return [*(i for n in postorder(term) for i in indices(n)), *box.at]
 
 
 def _lane_side(p: Problem, by: dict[Var, Index], only: list[list[Var]], term: list[Node]) -> int:

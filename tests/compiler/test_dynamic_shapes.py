@@ -389,6 +389,17 @@ def test_rows_that_a_pool_skips_at_some_sizes_alone_are_added_up_as_there() -> N
     assert compiled(case, ((65, 8, 9), (300, 8, 9), (9, 33, 129), (9, 31, 17))) <= 4
 
 
+def test_pools_behind_convolutions_along_an_axis_of_any_length() -> None:
+    """One kernel each, whose results are reduced before they are stored."""
+    kernel = random(4, 1, 5)
+
+    def case(n: int) -> wf.Tensor:
+        return F.max_pool1d(F.conv1d(random(1, 1, n), kernel, padding=2), 2)
+
+    assert compiled(case, (40, 65, 33, 100)) <= 4
+    assert [k.kind for k in wf.explain(case(100)).kernels] == ["contraction"]
+
+
 def test_equal_savings_come_in_the_order_of_the_graph() -> None:
     """Not in one that follows from what merged before, as larger values do."""
 
