@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
 
     cost: int  # bytes saved at the sizes at hand, negative
     last: bool
-    places: tuple[int, int]  # of the first units
+    places: tuple[tuple[bool, int], ...]  # of equals, single units, then late ones come first
     low: int
     high: int
     g: Group
@@ -71,6 +71,10 @@ class Candidate(NamedTuple):
         return self.saved >= other.saved if ties else self.saved > other.saved
 
 
+def _place(g: Group) -> tuple[bool, int]:
+    return len(g.units) > 1, -g.units[0].position
+
+
 class Candidates:
     """Pairs of neighbours whose merging saves bytes, the best first; more may come while they are
     walked."""
@@ -89,7 +93,7 @@ class Candidates:
             if at_hand > 0:
                 # of equals: what it writes is stored at once
                 last = g.form.anchor is not None or h.form.anchor is not None
-                first, second = sorted((g.units[0].position, h.units[0].position))
+                first, second = sorted((_place(g), _place(h)))
                 low, high = sorted((g.serial, h.serial))
                 self.has_symbols |= is_unknown(saved)
                 pair = Candidate(-at_hand, last, (first, second), low, high, g, h, saved)
