@@ -47,7 +47,9 @@ class Candidate(NamedTuple):
 
     cost: int  # bytes saved at the sizes at hand, negative
     last: bool
-    places: tuple[tuple[bool, int], ...]  # of equals, single units, then late ones come first
+    places: tuple[
+        tuple[bool, int], ...
+    ]  # of equals, single units come first, and late ones, or early at contractions
     low: int
     high: int
     g: Group
@@ -71,8 +73,9 @@ class Candidate(NamedTuple):
         return self.saved >= other.saved if ties else self.saved > other.saved
 
 
-def _place(g: Group) -> tuple[bool, int]:
-    return len(g.units) > 1, -g.units[0].position
+def _place(g: Group, early: bool) -> tuple[bool, int]:
+    first = g.units[0].position
+    return len(g.units) > 1, first if early else -first
 
 
 class Candidates:
@@ -93,7 +96,7 @@ class Candidates:
             if at_hand > 0:
                 # of equals: what it writes is stored at once
                 last = g.form.anchor is not None or h.form.anchor is not None
-                first, second = sorted((_place(g), _place(h)))
+                first, second = sorted(_place(x, early=last) for x in (g, h))
                 low, high = sorted((g.serial, h.serial))
                 self.has_symbols |= is_unknown(saved)
                 pair = Candidate(-at_hand, last, (first, second), low, high, g, h, saved)
