@@ -121,15 +121,9 @@ def collapse_of_sum(
     if len(groups) < 2:
         return groups
 
-    def sizes_if_known() -> list[int]:
-        known = _known([*axes, *(v for n in nodes for v in variables(n))])
-        return [
-            len(g) for g in collapse([known[v] for v in axes], _at_hand(nodes, known), stretched)
-        ]
-
     require_as_known(
         [len(g) for g in groups],
-        sizes_if_known,
+        lambda: [len(g) for g in groups_if_known(groups, nodes, stretched=stretched)],
         numbers,
         lambda sizes: f"a sum over {len(axes)} axes has {len(sizes)} loops",
     )
@@ -145,7 +139,10 @@ def may_merge(groups: Sequence[list[Var]], nodes: Sequence[Node], stored: Sequen
 
 
 def groups_if_known(
-    groups: Sequence[list[Var]], nodes: Sequence[Node], stored: Sequence[Index]
+    groups: Sequence[list[Var]],
+    nodes: Sequence[Node],
+    stored: Sequence[Index] = (),
+    stretched: bool = False,
 ) -> list[list[Var]]:
     """The groups as they would be if all sizes were the numbers that they are at hand."""
     axes = [v for g in groups for v in g]
@@ -154,7 +151,8 @@ def groups_if_known(
     by = {v: var(w) for v, w in known.items()}
     here = [*_at_hand(nodes, known), *(i.at_hand(by) for i in stored)]
     left = iter(axes)
-    return [[*islice(left, len(g))] for g in collapse([known[v] for v in axes], here)]
+    merged = collapse([known[v] for v in axes], here, stretched)
+    return [[*islice(left, len(g))] for g in merged]
 
 
 def _known(used: Iterable[Var]) -> dict[Var, Var]:

@@ -42,14 +42,16 @@ def merged(f: Fusion) -> list[Group]:
     return f.ordered()
 
 
+Place = tuple[bool, int]
+
+
 class Candidate(NamedTuple):
-    """A pair of groups: in a heap the one that saves the most comes first."""
+    """A pair of groups: in a heap the one that saves the most comes first, of equals one without a
+    contraction. `low` and `high` are the serials of the groups when the pair was made."""
 
     cost: int  # bytes saved at the sizes at hand, negative
     last: bool
-    places: tuple[
-        tuple[bool, int], ...
-    ]  # of equals, single units come first, and late ones, or early at contractions
+    places: tuple[Place, Place]
     low: int
     high: int
     g: Group
@@ -73,7 +75,9 @@ class Candidate(NamedTuple):
         return self.saved >= other.saved if ties else self.saved > other.saved
 
 
-def _place(g: Group, early: bool) -> tuple[bool, int]:
+def _place(g: Group, early: bool) -> Place:
+    """Its rank among equals, lowest first: single units before others, then early units or late
+    ones. It does not depend on what merged elsewhere."""
     first = g.units[0].position
     return len(g.units) > 1, first if early else -first
 
@@ -94,7 +98,8 @@ class Candidates:
             saved = self.saved(g, h)
             at_hand = value_of(saved)
             if at_hand > 0:
-                # of equals: what it writes is stored at once
+                # what a contraction writes is stored at once, so what follows one comes before what
+                # feeds another
                 last = g.form.anchor is not None or h.form.anchor is not None
                 first, second = sorted(_place(x, early=last) for x in (g, h))
                 low, high = sorted((g.serial, h.serial))

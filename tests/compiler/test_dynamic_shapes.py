@@ -400,7 +400,7 @@ def test_pools_behind_convolutions_along_an_axis_of_any_length() -> None:
     assert [k.kind for k in wf.explain(case(100)).kernels] == ["contraction"]
 
 
-def test_equal_savings_come_in_the_order_of_the_graph() -> None:
+def test_merges_that_save_as_much_come_in_one_order_for_all_sizes() -> None:
     """Not in one that follows from what merged before, as larger values do."""
 
     def case(n: int) -> wf.Tensor:
