@@ -1,7 +1,8 @@
 """Schedules of maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In:
 a Kernel. Out: Loops.
 
-rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
+rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes; of a length
+              that is not known: by code for one vector, for two, for four, or for any number
 short         for chunk: for row: write lanes, each with its short reductions unrolled, or its short
               row
 rows + sums   for chunk: sums of each column; for row: as rows, and add to the sums; then leave them
@@ -18,13 +19,13 @@ from collections.abc import Sequence
 from math import prod
 
 from ...ir.graph.graph import Node
-from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.index import ANYWHERE, Index, Range, Var, unravel, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel
-from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
 from ...ir.loops.walk import postorder
 from ...ir.symbolic.integer import Symbolic
-from ...ir.symbolic.questions import has_several, is_same, value_of
+from ...ir.symbolic.questions import has_several, is_same, is_unknown, value_of
 from ...ir.symbolic.scope import scope_of
 from ..kernels import loop_axes
 from ..kernels.cascade import TERMS, cascade, cascade_groups, cascade_lanes
@@ -43,7 +44,7 @@ from ..kernels.kernel_axes import (
     scratch_of,
 )
 from ..kernels.lowered import Lowered
-from ..kernels.stages import ColumnSum, RowLoop
+from ..kernels.stages import RowLoop, Stage
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
@@ -56,6 +57,8 @@ MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase st
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
 SHORT_BLOCK = 2048  # lanes of a task
 PARTIAL_BYTES = 64 << 10  # of the partial sums of a block of columns
+# of lanes, at most, of rows of a length that is not known that have code of their own
+FEW_VECTORS = (1, 2, 4)
 STRAIGHT = 4  # vectors of lanes that are code without a loop
 
 
@@ -80,16 +83,31 @@ class RowLowering(KernelAxes):
     def rows(self) -> Lowered:
         rows = loop_axes.extent(self.outer)
         chunk = Chunks(rows, self.work() / max(1, rows), self.tuning.min_chunks)
-        body, _ = self._row_body(chunk)
+        stages = self._row_stages(chunk)
+        body, length = self._row_body(stages, chunk), _length(stages)
+        if is_unknown(length) and not self.tuning.strict:
+            body = self._by_length(chunk, length, body)
         return self._finish(
             chunk, body, f": lanes over the last of the inner axes, {chunk.describe()}"
         )
+
+    def _by_length(self, chunk: Chunks, length: int, long: list[Stmt]) -> list[Stmt]:
+        """One row: if it fills no more than a few vectors, by code without loops over them."""
+        out, least, at = list[Stmt](), 0, Index(const=length)
+        for vectors in FEW_VECTORS:
+            short = self._row_body(self._row_stages(chunk), chunk, vectors)
+            most = vectors * self.width + 1
+            out.append(If((Range(at, least, most),), short))
+            least = most
+        return [*out, If((Range(at, least, ANYWHERE),), long)]
 
     def rows_with_sums(self) -> tuple[Lowered, dict[Node, Buf]]:
         """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers
         behind the arguments."""
         chunk = self._chunk_of_sums()
-        inner, sums = self._row_body(chunk)
+        stages = self._row_stages(chunk)
+        inner = self._row_body(stages, chunk)
+        sums = [t for s in stages for loop in s.loops for t in loop.sums]
         parts = {
             t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL)
             for i, t in enumerate(sums)
@@ -126,19 +144,22 @@ class RowLowering(KernelAxes):
             )
         return chunk()
 
-    def _row_body(self, chunk: Chunks) -> tuple[list[Stmt], list[ColumnSum]]:
-        """All stages of one row; what it adds to sums over the rows. Costly values, as those of
-        exp, are kept for a later stage where they leave room in the level-2 cache."""
-        axes = self.axis_map(self.rows_by(self.groups, chunk.position), scratch=self.target.l2 // 4)
-        stages = self.stages(axes)
+    def _row_stages(self, chunk: Chunks) -> list[Stage]:
+        """Those of one row. Costly values, as those of exp, are kept for a later stage where they
+        leave room in the level-2 cache."""
+        by = self.rows_by(self.groups, chunk.position)
+        return self.stages(self.axis_map(by, scratch=self.target.l2 // 4))
+
+    def _row_body(self, stages: list[Stage], chunk: Chunks, vectors: int = 0) -> list[Stmt]:
+        """One row, of so many `vectors` of lanes at most, if they are given."""
         hints = next_row([loop for s in stages for loop in s.loops], chunk.step, self.target)
         body: list[Stmt] = [Alloc(buf) for buf in scratch_of(stages)]
         for s in stages:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
-                body += self._nest(loop, hints.get(id(loop), []))
+                body += self._nest(loop, hints.get(id(loop), []), vectors)
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
-        return body, [t for s in stages for loop in s.loops for t in loop.sums]
+        return body
 
     def tiny(self) -> Lowered:
         """A loop for every axis, as in the probe; for as many as elsewhere where the order of a sum
@@ -161,17 +182,21 @@ class RowLowering(KernelAxes):
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
-    def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> list[Stmt]:
+    def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = (), vectors: int = 0) -> list[Stmt]:
         *others, lane = loop.axes
-        work = loop_axes.work(postorder(loop.roots()))
-        amount, apart = loop_axes.unroll(work, lane.extent, self.width), 0
-        if any(r.has_order for r in loop.reductions):
-            apart = self._apart(loop)
-            most = max(1, apart // self.width)
-            amount = most if work <= loop_axes.CHEAP else min(amount, most)
         body = [*hints, *row_statements(loop)]
         if self.tuning.strict and loop.reductions:
             return [loop_axes.nest(loop.axes, *body)]
+        apart = self._apart(loop) if any(r.has_order for r in loop.reductions) else 0
+        if vectors:
+            most = vectors * self.width
+            masked = For(lane, most, LANES, body, total=lane.extent, apart=min(apart, most))
+            return cascade(others, [masked])
+        work = loop_axes.work(postorder(loop.roots()))
+        amount = loop_axes.unroll(work, lane.extent, self.width)
+        if apart:
+            most = max(1, apart // self.width)
+            amount = most if work <= loop_axes.CHEAP else min(amount, most)
 
         def lanes(v: Var, body: list[Stmt]) -> list[Stmt]:
             return [For(v, v.extent, LANES, body, amount, apart=apart)]
@@ -337,3 +362,9 @@ class RowLowering(KernelAxes):
         phase = chunk.phase(body, wrap)
         loops = Loops(self.kernel.name, self.buffers, chunk.params, [phase])
         return Lowered(loops, chunk.values, [self.work()], text)
+
+
+def _length(stages: Sequence[Stage]) -> int:
+    """How many lanes all loops run over, if these are as many everywhere, else 0."""
+    lengths = {loop.axes[-1].extent for s in stages for loop in s.loops if loop.axes}
+    return lengths.pop() if len(lengths) == 1 else 0

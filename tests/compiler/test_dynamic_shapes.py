@@ -23,7 +23,7 @@ from weft.compiler.programs import on_disk
 from weft.compiler.structure import Structure
 from weft.compiler.symbolic.extents import apart, together
 from weft.compiler.symbolic.formulas import formulas
-from weft.compiler.symbolic.generic import generic
+from weft.compiler.symbolic.generic import Generic, generic
 from weft.frontend.lazy import program_table
 from weft.frontend.lazy.program_table import statistics
 from weft.frontend.lazy.realize import structure_of
@@ -154,6 +154,42 @@ PRODUCTS: dict[str, Case] = {
 def test_two_programs_multiply_matrices_of_all_sizes(name: str) -> None:
     """Where few rows are added up in another order, kernels of the second are compiled again."""
     assert compiled(PRODUCTS[name], (64, 67, 2, 3, 5, 10, 16, 33, 100, 257, 784, 1000)) == 2
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        lambda n: random(60, n).sum(1),
+        lambda n: random(60, n).softmax(1),
+        lambda n: normalised(random(60, n)),
+        lambda n: random(60, n).max(1),
+    ],
+)
+def test_rows_of_few_vectors_have_the_bits_of_longer_ones(case: Case) -> None:
+    """Their loops are others: of one vector, of two, of four, of any number."""
+    assert compiled(case, (40, 23, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130)) == 2
+
+
+def test_short_lines_do_not_choose_the_tiles_of_long_ones() -> None:
+    laid_out, filters = Generic.laid_out, random(24, 20, 5)
+
+    def kernels(*sizes: tuple[int, int]) -> list[str]:
+        """Of the program of the last size."""
+        made = []
+
+        def keep(program: Generic, values: Any) -> Any:
+            made.append(laid_out(program, values))
+            return made[-1]
+
+        with (
+            mock.patch.object(program_table, "_programs", program_table.Programs()),
+            mock.patch.object(Generic, "laid_out", keep),
+        ):
+            for batch, length in sizes:
+                F.conv1d(random(batch, 20, length), filters).numpy()
+        return made[-1].kernel_keys
+
+    assert kernels((60, 6), (62, 7), (64, 50)) == kernels((60, 60), (62, 70), (64, 50))
 
 
 def test_rows_and_batch_are_independent() -> None:

@@ -34,6 +34,7 @@ from .problem import (
     best_tile,
     each_cell,
     likely,
+    squares_of,
     step_cycles,
     tile_lines,
     tiles_of,
@@ -52,13 +53,21 @@ CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors
 
 def choose_tile(w: Windows) -> Tile | None:
     """The best tile of vectors of channels, whole lines and places; None if no panel is small
-    enough."""
+    enough. Lines of a length that is not known are taken for long ones, unless they are too short
+    for the tile of these."""
+    tile = _tile_of_line(w, likely(w.line))
+    if tile is not None and is_unknown(w.line) and w.line < tile.places:
+        return _tile_of_line(w, value_of(w.line))
+    return tile
+
+
+def _tile_of_line(w: Windows, line: int) -> Tile | None:
+    """That for lines of a length."""
     registers = w.target.registers
     # what the transposition of a tile leaves free
     most = registers - 12 if registers >= 32 else registers - 4
     wide = min(4, panel_vectors(w))
-    line, most_places = likely(w.line), min(value_of(w.line), most)
-    shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, most_places + 1))
+    shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, min(line, most) + 1))
     fitting = [
         (v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers
     ]
@@ -207,27 +216,13 @@ class _Task(WindowTask):
     def _finish(self, lines: Span, channels: Span) -> list[Stmt]:
         """The outputs of a vector of channels in a few lines: its sums, transposed."""
         count, length = (1, lines[1] * self.w.line) if self.as_one else (lines[1], self.w.line)
-        line, square = Var("r", count), Var("square", length // self.width)
-        whole, rest = divmod(length, self.width)
+        line = Var("r", count)
         where = lines[0], var(line), channels
-        out: list[Stmt] = []
-        if is_unknown(whole) or whole:
-            out.append(
-                For(
-                    square,
-                    whole,
-                    SERIAL,
-                    self._square(where, lines[1], (var(square) * self.width, self.width)),
-                )
-            )
-        first = Index(const=whole * self.width)
-        if is_unknown(rest):
-            place = Var("x", self.width)
-            out.append(
-                For(place, rest, SERIAL, self._square(where, lines[1], (first + var(place), 1)))
-            )
-        elif rest:
-            out += self._square(where, lines[1], (first, rest))
+        out = each_cell(
+            "square",
+            squares_of(length, self.width),
+            lambda x, n: self._square(where, lines[1], (x, n)),
+        )
         if self.w.p.pooled:
             return [For(line, lines[1], SERIAL, out), *self.pool(self.turned, lines, channels)]
         return [
@@ -242,7 +237,7 @@ class _Task(WindowTask):
     def _at(self, where: tuple[Index, Index, Span], x: Index, channel: Index) -> dict[Var, Index]:
         """The variables of a place of a line, or of the lines that are one, in a channel."""
         first, line, channels = where
-        on, x = x.divmod(self.w.line)
+        on, x = x.divmod(self.w.line) if self.as_one else (Index(), x)
         return self.place(first + line + on, x) | self.channels(channels[0] + channel)
 
     def _square(self, where: tuple[Index, Index, Span], lines: int, places: Span) -> list[Stmt]:

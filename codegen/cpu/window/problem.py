@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import product as combinations
-from math import inf, log2, prod
+from math import ceil, inf, log2, prod
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, unravel, var
@@ -235,6 +235,16 @@ def tiles_of_line(line: int, places: int, again: bool = False) -> list[tuple[int
     return [(places, 0, whole), (1, whole * places, rest)]
 
 
+def squares_of(line: int, width: int) -> list[tuple[int, int, int]]:
+    """Squares that cover a line, as (size, first, count): whole ones and the rest, place by place
+    where it is not known."""
+    if not is_unknown(line):
+        whole, rest = divmod(line, width)
+        cells = (width, 0, whole), (rest, whole * width, 1)
+        return [(size, first, count) for size, first, count in cells if size and count]
+    return [(width, 0, line // width), (1, line // width * width, line % width)]
+
+
 def _small_tiles(line: int, places: int) -> int:
     """How many of as few tiles as possible have a place less: none overlaps from some length on."""
     return min(-line % places, line // (places - 1))
@@ -292,7 +302,7 @@ class Units:
         self.count = self.count_outer * self.parts
         # where the units are images, other numbers of them give the same kernel: their count is an
         # argument, powers of two a task
-        images = bool(self.outer) and not w.batch
+        images = (bool(self.outer) or is_unknown(w.lines)) and not w.batch
         self.size = self._size(images, minimum, packs)
         self.total: int | Param | None = None
         if isinstance(self.count, Symbolic) or isinstance(self.size, Symbolic):
@@ -313,8 +323,9 @@ class Units:
             places = value_of(w.line * self.block.extent)
             least = -(-PACKED_PLACES // places) if packs and minimum == 1 else 1
             wanted = value_of(self.count * each) / max(TASKS, minimum)
-            wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
-            return max(1, min(value_of(self.count), max(least, wanted)))
+            if images:
+                least, wanted = 2 ** ceil(log2(least)), 2 ** round(log2(max(wanted, 1)))
+            return max(1, min(value_of(self.count), max(least, int(wanted))))
 
         scope = scope_of([self.count, each])
         return here() if scope is None else scope.choose(here, inf)
