@@ -12,7 +12,7 @@ import numpy as np
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, full
+from ...ir.graph.graph import Node, at_home, full
 from ...modes import Mode
 from ..lazy import state
 from ..lazy.history import depends, reached, stale_owner
@@ -73,7 +73,7 @@ def _gradient(loss: Tensor, w: Tensor, i: int, g: Node | None, allow_unused: boo
         return wrap(g, loss._requires_grad)
     if not allow_unused and not depends(loss.node, w.node):
         _explain_unreached(loss, w, i)
-    return wrap(full(0, w.dtype, w.shape))
+    return wrap(at_home(full(0, w.dtype, w.shape), w.node.device))
 
 
 def _explain_unreached(loss: Tensor, w: Tensor, i: int) -> None:

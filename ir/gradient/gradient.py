@@ -21,7 +21,7 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from ... import errors
-from ..graph.graph import Node, full, node, used, zeros_like
+from ..graph.graph import Node, at_home, full, node, used, zeros_like
 from ..graph.op import JOINT, Op
 from ..graph.region import Place, shared, together
 from ..graph.rewrite import constant_of
@@ -127,7 +127,8 @@ def vjp(
                         parts_of.setdefault(s, []).append(value)
                         continue
                     receive(s, new)
-    return [_at_home(results.get(w), w.device) if used else results.get(w) for w in wrt]
+    found = [results.get(w) for w in wrt]
+    return [g and at_home(g, w.device) for g, w in zip(found, wrt, strict=True)] if used else found
 
 
 class _Results:
@@ -151,16 +152,6 @@ class _Results:
         for s, g in zip(n.src, found, strict=True):
             if g is not None and s in active:
                 receive(s, Cotangent(g, None, True))
-
-
-def _at_home(g: Node | None, device: str | None) -> Node | None:
-    """A cotangent that no value went into is where its Node is: read on its own, it would be
-    wherever new data go."""
-    return (
-        node(Op.COPY, (g,), device)
-        if g is not None and g.device is None and device is not None
-        else g
-    )
 
 
 def _hooked(g: Cotangent, hook: Callable[[Node], Node]) -> Cotangent:

@@ -287,6 +287,13 @@ def _device_found(n: Node) -> str | None:
     return n._device
 
 
+def at_home(n: Node, device: str | None) -> Node:
+    """A value, there if it is on no device: read on its own, it would be wherever new data go."""
+    if not used or device is None or n.device is not None:
+        return n
+    return node(Op.COPY, (n,), device)
+
+
 def sources(n: Node) -> tuple[Node, ...]:
     """What a Node is computed of: an INPUT that waits for a value, of the Node that defines it."""
     return getattr(n.arg, "sources", ()) if n.op is Op.INPUT else n.src

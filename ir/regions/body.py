@@ -13,7 +13,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..graph.graph import Node, expand, full, reach, rebuilt_over, sources, toposort
+from ..graph.graph import (
+    Node,
+    at_home,
+    expand,
+    full,
+    reach,
+    rebuilt_over,
+    sources,
+    toposort,
+    used,
+)
 from ..graph.op import ELEMENTWISE, HINTS, VIEWS, Op
 from ..graph.region import (
     Branch,
@@ -107,8 +117,7 @@ class OpenLoop:
     def close(self) -> list[Node]:
         """The results: the last carries, then what is stacked."""
         if self.length == 0:
-            last = [c.first for c in self.carries]
-            return [*last, *(full(0, n.dtype, (0, *n.shape)) for n in self.stacked)]
+            return self._of_no_iterations()
         results: dict[int, Node] = {}
         left = self._without_constants(results)
         below = set(toposort(left.outputs))
@@ -124,6 +133,16 @@ class OpenLoop:
         places = [k for k in range(count) if k not in results] + [count + k for k in kept]
         results |= dict(zip(places, made, strict=True))
         return [results[k] for k in range(count + len(self.stacked))]
+
+    def _of_no_iterations(self) -> list[Node]:
+        """The first carries, and nothing stacked, where the loop would compute them."""
+        results = [c.first for c in self.carries]
+        results += [full(0, n.dtype, (0, *n.shape)) for n in self.stacked]
+        if not used:
+            return results
+        read = [*results, *(s for _, s in self.slices), *captured(self.params, self.outputs)]
+        home = next((n.device for n in read if n.device is not None), None)
+        return [at_home(n, home) for n in results]
 
     def _without_constants(self, results: dict[int, Node]) -> OpenLoop:
         """Without carries that never change, and what has no elements; `results`: what these are at

@@ -257,6 +257,16 @@ def test_a_gradient_that_is_a_constant_is_where_the_parameter_is(gpu: FarDriver)
     assert w.tolist() == (W - 1).tolist()
 
 
+def test_a_loop_of_no_iterations_and_its_gradients_are_where_others_are(gpu: FarDriver) -> None:
+    w = wf.tensor(W).to("cuda").requires_grad_()
+    for count in (0, 2):
+        rows = wf.ones(count, 2, 3).to("cuda")
+        last, stacked = wf.scan(lambda h, x: (h @ w @ x, h), wf.ones(4, 3), rows)
+        gradient = wf.grad(last.sum(), w, allow_unused=True)
+        assert {last.device, stacked.device, gradient.device} == {"cuda:0"}
+        assert (gradient.detach().requires_grad_() * w).sum().device == "cuda:0"
+
+
 def test_second_derivatives_and_jvp(gpu: FarDriver) -> None:
     x = wf.tensor([1.0, 2.0], device="cuda", requires_grad=True)
     (g,) = wf.grad((x**3).sum(), [x])
