@@ -192,6 +192,16 @@ def test_short_lines_do_not_choose_the_tiles_of_long_ones() -> None:
     assert kernels((60, 6), (62, 7), (64, 50)) == kernels((60, 60), (62, 70), (64, 50))
 
 
+def test_panels_of_weight_gradients_fit_at_all_sizes() -> None:
+    vectors, filters = random(200, 50), random(100, 50, 3).requires_grad_()
+
+    def case(n: tuple[int, int]) -> wf.Tensor:
+        texts = vectors[wf.tensor(RNG.integers(0, 200, n)).realize()].transpose(1, 2)
+        return wf.grad((F.conv1d(texts, filters) ** 2).sum(), filters).detach()
+
+    assert compiled(case, ((131, 368), (15, 477), (40, 300))) == 2
+
+
 def test_rows_and_batch_are_independent() -> None:
     def case(n: int) -> wf.Tensor:
         return random(n, n * n % 50 + 17, 48) @ random(n, 48, 40)

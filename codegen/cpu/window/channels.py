@@ -90,7 +90,7 @@ def panel_vectors(w: Windows) -> int:
     most = w.target.l2 * 5 // 8 // (w.k * w.p.width * w.p.anchor.node.dtype.itemsize)
     if most < 1:
         return 0
-    return min(-(-w.m // w.p.width), max(1, likely(most)))
+    return min(-(-w.m // w.p.width), max(1, min(likely(most), value_of(most))))
 
 
 def lower_channels(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
