@@ -84,20 +84,20 @@ class RowLowering(KernelAxes):
         rows = loop_axes.extent(self.outer)
         chunk = Chunks(rows, self.work() / max(1, rows), self.tuning.min_chunks)
         stages = self._row_stages(chunk)
-        body, length = self._row_body(stages, chunk), _length(stages)
+        body, length = chunk.each(self._row_body(stages, chunk)), _length(stages)
         if is_unknown(length) and not self.tuning.strict:
             body = self._by_length(chunk, length, body)
-        return self._finish(
-            chunk, body, f": lanes over the last of the inner axes, {chunk.describe()}"
-        )
+        text = f": lanes over the last of the inner axes, {chunk.describe()}"
+        return self._finish(chunk, body, text, wrap=False)
 
     def _by_length(self, chunk: Chunks, length: int, long: list[Stmt]) -> list[Stmt]:
-        """One row: if it fills no more than a few vectors, by code without loops over them."""
+        """A chunk of rows: if these fill no more than a few vectors, by code without loops over
+        them."""
         out, least, at = list[Stmt](), 0, Index(const=length)
         for vectors in FEW_VECTORS:
             short = self._row_body(self._row_stages(chunk), chunk, vectors)
             most = vectors * self.width + 1
-            out.append(If((Range(at, least, most),), short))
+            out.append(If((Range(at, least, most),), chunk.each(short)))
             least = most
         return [*out, If((Range(at, least, ANYWHERE),), long)]
 
