@@ -252,13 +252,14 @@ class ChainFinder:
     def _is_result(self, u: Unit, chain: Chain) -> bool:
         """Does it sum over the columns (or the rows), and is its other factor the same for all rows
         of a block (all columns)?"""
-        over = {chain.labels[u].get(v) for v in u.inner_vars(u.kept_vars())}
-        sides = factor_vars(u, self.contractions[u])
+        sides, factors = factor_vars(u, self.contractions[u]), self.contractions[u].node.src
         assert sides is not None
-        other = {
-            chain.labels[u].get(v)
-            for v in sides[1 - self.contractions[u].node.src.index(factor_of(chain, u))]
-        }
+        space = _space_of(chain)
+        inside = [i for i, f in enumerate(factors) if base_of(f) in space]
+        if not inside:  # it reads the space through a gather
+            return False
+        over = {chain.labels[u].get(v) for v in u.inner_vars(u.kept_vars())}
+        other = {chain.labels[u].get(v) for v in sides[1 - inside[0]]}
         if over == set(chain.rows):
             return other.isdisjoint(chain.columns)
         return over == set(chain.columns) and chain.rows[-1] not in other
@@ -466,8 +467,13 @@ def transposed_chain(chain: Chain) -> Chain:
 
 def factor_of(chain: Chain, anchor: Unit) -> Node:
     """The factor of a result that lies in the space."""
-    inner = {u.node for u in (*chain.inner, *chain.scores)}
-    return next(f for f in anchor.node.src[0].src if base_of(f) in inner)
+    space = _space_of(chain)
+    return next(f for f in anchor.node.src[0].src if base_of(f) in space)
+
+
+def _space_of(chain: Chain) -> set[Node]:
+    """Its values of the space."""
+    return {u.node for u in (*chain.inner, *chain.scores)}
 
 
 def _is_linear(n: Node, s: Softmax) -> bool:

@@ -103,6 +103,13 @@ def test_what_is_cut_off_the_values_is_no_part_of_the_kernel(cut):
     close(((q @ k) @ v)[:, cut], (x.astype("f8") @ a @ b)[:, cut])
 
 
+def test_scores_that_are_gathered_are_no_part_of_the_kernel():
+    q, k, v = normal(1, 63, 31), normal(1, 31, 33), normal(3, 33, 16)
+    scores = wf.tensor(q) @ wf.tensor(k)
+    got = scores[wf.tensor(np.zeros(3, "i8")).realize()] @ wf.tensor(v)
+    close(got, (q.astype("f8") @ k)[np.zeros(3, int)] @ v)
+
+
 def test_a_sum_of_a_row_seen_through_views_is_that_of_its_row():
     q, k, v = normal(70, 16), normal(300, 16), normal(300, 24)
     queries, keys, values = tensors(q, k, v)
