@@ -146,7 +146,8 @@ def lower_all(
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         streamed = lowering.streamed(kernel, fused, replaced)
         form = forms.of(kernel, fused_kernel.outputs, streamed)
-        lower = partial(_loops_of, kernel, strides, streamed, lowering, coded)
+        past_caches = partial(_past_caches, kernel, fused, replaced, lowering, scope)
+        lower = partial(_loops_of, kernel, strides, past_caches, lowering, coded)
         variants = before.setdefault(form, Variants(lower, scope))
         reports: list[int] = []  # numbers of the sites that a kernel is told
         if kernel.kind == "systems":
@@ -202,15 +203,29 @@ class _KernelSteps:
         return step
 
 
+def _past_caches(
+    kernel: Kernel,
+    fused: Fused,
+    replaced: Mapping[Node, Node],
+    lowering: Lowering,
+    scope: Scope | None,
+) -> set[Node]:
+    """The outputs to write with non-temporal stores, for all sizes at which these are the same."""
+    decision = partial(lowering.streamed, kernel, fused, replaced)
+    if scope is None:
+        return decision()
+    return scope.settle(decision, lambda n: f"{kernel.name} writes {len(n)} values past the caches")
+
+
 def _loops_of(
     kernel: Kernel,
     strides: Strides,
-    streamed: set[Node],
+    streamed: Callable[[], set[Node]],
     lowering: Lowering,
     coded: Callable[[Lowered], Lowered],
 ) -> tuple[Lowered, Loops]:
     """Loops of a kernel, before and after transcendentals were expanded."""
-    lowered = coded(lowering.kernel(kernel, strides, streamed))
+    lowered = coded(lowering.kernel(kernel, strides, streamed()))
     if lowering.nans:
         lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"))
     return lowered, lowering.expanded(lowered.loops)

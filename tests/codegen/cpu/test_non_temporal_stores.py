@@ -4,6 +4,8 @@ they arrive."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +14,9 @@ from loopkit import Index, Store, Var, argument, kernel, lanes, load, serial, va
 from weft import options
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.target import host, named
+from weft.compiler.programs import on_disk
+from weft.compiler.symbolic.generic import Generic
+from weft.frontend.lazy import program_table
 from weft.inspection.explain.explain import compiled_behind
 
 LARGE = host().l3 // 4 + 4096  # elements of float32
@@ -40,6 +45,24 @@ def test_what_another_kernel_reads_does_not_pass_the_caches() -> None:
     y = x.exp()
     counts = streamed(y, (y @ wf.tensor(np.ones((64, 64), np.float32))).relu())
     assert sum(counts) == 0 and len(counts) > 1
+
+
+def test_programs_of_many_sizes_pass_the_caches_where_those_of_one_do() -> None:
+    laid_out, past = Generic.laid_out, list[list[int]]()
+
+    def keep(program: Generic, values: Any) -> Any:
+        made = laid_out(program, values)
+        past.append([len(k.step.loops.streamed) for k in made.in_order()])
+        return made
+
+    with (
+        mock.patch.object(program_table, "_programs", program_table.Programs()),
+        mock.patch.object(on_disk, "load_program", lambda key, structure: None),
+        mock.patch.object(Generic, "laid_out", keep),
+    ):
+        for size in (3000, 2000, LARGE, 2500, LARGE + 7):
+            (wf.tensor(np.ones(size, np.float32)) * 2 - 0.25).realize()
+    assert past == [[0], [1], [0], [1]]
 
 
 def test_what_replaces_an_input_does_not_pass_the_caches() -> None:
