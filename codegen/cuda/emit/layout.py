@@ -1,10 +1,11 @@
 """Places of private memory, and lanes dealt out to threads. In: a phase, the threads of its blocks.
 Out: a Layout.
 
-A LANES loop keeps its `unroll` only where that makes some access a vector; otherwise neighbouring
-lanes go to neighbouring threads. What each thread keeps for itself becomes registers: THREAD
-buffers, REG buffers that are indexed by lane, and SCRATCH buffers that are small and only touched
-at the lane itself, in loops that are dealt out alike.
+A LANES loop keeps its `unroll` only where that makes some access a vector, or where it adds up
+terms whose order counts; otherwise neighbouring lanes go to neighbouring threads. What each thread
+keeps for itself becomes registers: THREAD buffers, REG buffers that are indexed by lane, and
+SCRATCH buffers that are small and only touched at the lane itself, in loops that are dealt out
+alike.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Mask, Var
 from ....ir.graph.op import Op
+from ....ir.kernels.sum_order import has_order
 from ....ir.loops.loop import (
     GLOBAL,
     LANES,
@@ -27,6 +29,7 @@ from ....ir.loops.loop import (
     For,
     If,
     Loops,
+    Param,
     Reduce,
     Stmt,
     Store,
@@ -184,6 +187,9 @@ def _unroll(one: _Loop, out: Layout) -> int:
             if s.total is None and isinstance(s.extent, int) and s.extent % s.unroll == 0
             else 1
         )
+    whole = not isinstance(s.extent, Param) and is_same(s.extent % s.unroll, 0)
+    if s.total is None and whole and _has_order(s):
+        return s.unroll
     piece, e = Var("piece", s.var.extent), Var("e", s.unroll)
     split = {s.var: Index({piece: s.unroll, e: 1})}
     for buf, index, mask in one.accesses:
@@ -192,6 +198,12 @@ def _unroll(one: _Loop, out: Layout) -> int:
         if vector_of(buf, index.substitute(split), tuple(r.substitute(split) for r in mask), e):
             return s.unroll
     return 1
+
+
+def _has_order(s: For) -> bool:
+    """Does a loop add up terms whose order counts? Each thread then has the same ones, be they in
+    registers or not."""
+    return any(isinstance(t, Reduce) and has_order(t.op, t.buf.dtype) for t in statements(s.body))
 
 
 def vector_of(buf: Buf, index: Index, mask: Mask, e: Var) -> int:

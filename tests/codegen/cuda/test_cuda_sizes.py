@@ -138,8 +138,29 @@ def test_a_training_step_serves_batches_of_any_size() -> None:
     assert statistics["built"] - before - count == len(batches) - 2
 
 
-def test_sizes_are_found_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    case = CASES["softmax"]
+@pytest.mark.usefixtures("nothing_on_disk")
+def test_a_row_whose_elements_lie_apart_is_shared_out_alike_where_registers_hold_it() -> None:
+    def along(n: int) -> list[np.ndarray[Any, Any]]:
+        x = (random(n, 3, 40) @ random(40, 64)).transpose(0, 2)
+        results = [x * 1, x.softmax(2)]
+        wf.realize(*results)
+        return [r.cpu().numpy() for r in results]
+
+    for n in (8, 48, 64, 100, 128):
+        made = along(n)
+        with (
+            options.override(dynamic_shapes=False),
+            mock.patch.object(program_table, "_programs", program_table.Programs()),
+        ):
+            assert [a.tobytes() for a in along(n)] == [a.tobytes() for a in made], n
+
+
+@pytest.mark.parametrize(
+    "case", [CASES["softmax"], lambda n: random(100, n, 5).sort(0)], ids=["softmax", "sort"]
+)
+def test_sizes_are_found_on_disk(
+    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with options.override(cache_dir=tmp_path, verify=False):
         made = {n: computed(case, n) for n in (64, 67, 100)}
         monkeypatch.setattr(program_table, "_programs", program_table.Programs())
