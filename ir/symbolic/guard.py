@@ -68,6 +68,8 @@ def guard_of(difference: Symbolic, relation: str) -> Guard | None:
     what = Symbolic(left) - (-const // (step if is_near else factor))
     if not isinstance(what, Symbolic):
         return None
+    if is_near and common:  # one of the terms may be a constant now
+        return guard_of(what, relation)
     undivided = _undivided(what) if relation in TURNED else None
     if isinstance(undivided, Symbolic):
         return guard_of(undivided, relation)

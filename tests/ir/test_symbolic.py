@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from weft.ir.symbolic.decisions import ask_residue
 from weft.ir.symbolic.guard import Guard, guard_of, implies
@@ -160,14 +160,15 @@ def test_guards_say_what_was_asked() -> None:
     b=st.integers(-6, 6),
     c=st.integers(-12, 12),
     relation=st.sampled_from(list(RELATIONS)),
-    is_quotient=st.booleans(),
+    form=st.integers(0, 2),
 )
-def test_guards_of_one_form_say_the_same(
-    a: int, b: int, c: int, relation: str, is_quotient: bool
-) -> None:
+@example(a=3, b=-4, c=0, relation=">", form=2)
+def test_guards_of_one_form_say_the_same(a: int, b: int, c: int, relation: str, form: int) -> None:
     scope = Scope()
     n, m = scope.symbol("n", 3), scope.symbol("m", 2)
-    asked = a * ((n * m + b * n) // 5) + c if is_quotient else a * n * m + b * n + c
+    products = a * n * m, a * ((n * m + b * n) // 5), a * n * ((m + 2) // 3)
+    asked = products[form] + (b * n if form != 1 else 0) + c
+    assume(isinstance(asked, Symbolic))
     assume(proven(asked, "==" if relation in ("==", "!=") else ">") is None)
     guard = guard_of(asked, relation)
     for values in product(range(2, 9), repeat=2):
