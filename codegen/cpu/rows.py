@@ -57,7 +57,7 @@ MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase st
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
 SHORT_BLOCK = 2048  # lanes of a task
 PARTIAL_BYTES = 64 << 10  # of the partial sums of a block of columns
-# of lanes, at most, of rows of a length that is not known that have code of their own
+# that a row of a length that is not known fills at most, to have code without loops over them
 FEW_VECTORS = (1, 2, 4)
 STRAIGHT = 4  # vectors of lanes that are code without a loop
 

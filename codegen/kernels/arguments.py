@@ -34,20 +34,17 @@ def with_arguments(lowered: Lowered, most_scratch: int, scope: Scope) -> Lowered
     phases = [made.loop(phase) for phase in loops.phases]
     if not made.arguments:
         return lowered
-    grids = {
-        i: Param(f"grid{i}")  # whoever launches a phase knows no arguments but whole ones
-        for i, phase in enumerate(phases)
-        if isinstance(phase.extent, Symbolic)
-    }
+    # whoever launches a phase knows no arguments but whole ones
+    blocks = {i: p.extent for i, p in enumerate(loops.phases) if isinstance(p.extent, Symbolic)}
+    grids = {i: Param(f"grid{i}") for i in blocks}
     phases = [replace(p, extent=grids.get(i, p.extent)) for i, p in enumerate(phases)]
     valued = len(lowered.params)  # the numbers of sites have no values yet
     arguments = [Param(a.name, a) for a in made.arguments]
     params = (*loops.params[:valued], *arguments, *grids.values(), *loops.params[valued:])
-    extents = [of for i in grids if not isinstance(of := loops.phases[i].extent, Param)]
     return replace(
         lowered,
         loops=replace(loops, phases=phases, params=params),
-        params=(*lowered.params, *made.arguments.values(), *extents),
+        params=(*lowered.params, *made.arguments.values(), *blocks.values()),
     )
 
 
